@@ -41,6 +41,7 @@ var layers = map[string]layer{
 	"telemetry": {folders: []string{"core", "storekit", "telemetry", "internal"}, outside: true},
 	"cmd":       {folders: []string{"core", "storekit", "conformance", "plugins", "cmd", "internal"}, outside: true},
 	"examples":  {folders: []string{"core", "storekit", "conformance", "plugins", "examples", "internal"}, outside: true},
+	"scripts":   {},
 	"internal": {folders: []string{"core", "storekit", "internal"}, outside: true,
 		testOnly: []string{module + "/conformance", module + "/plugins", module + "/cmd", module + "/examples"}},
 }

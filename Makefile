@@ -1,0 +1,79 @@
+# make help lists the targets. make test needs Go, make and git; it installs a C
+# compiler on Debian as root and otherwise says how to.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-builtin-rules
+.DEFAULT_GOAL := help
+
+GO     ?= go
+GOTEST ?= $(GO) test
+# Tools have a module of their own, so that theirs are not our dependencies.
+TOOL   := $(GO) tool -modfile=tools/go.mod
+
+PLUGINS := $(patsubst plugins/%/main.go,%,$(wildcard plugins/*/main.go))
+# What the race detector looks at: where goroutines meet.
+RACE    := ./core/... ./storekit/...
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
+
+.PHONY: setup
+setup:
+	@scripts/setup.sh
+
+.PHONY: build
+build: setup ## build anarchon and every plugin into bin/
+	$(GO) build -o bin/ ./cmd/anarchon
+	@for p in $(PLUGINS); do \
+		echo "$(GO) build -o bin/anarchon-plugin-$$p ./plugins/$$p"; \
+		$(GO) build -o "bin/anarchon-plugin-$$p" "./plugins/$$p"; \
+	done
+
+.PHONY: test
+test: build vet ## test everything: set-up, build, vet, unit tests, conformance of the SQLite plugin
+	$(GOTEST) ./...
+	$(GOTEST) ./conformance -plugin=./plugins/sqlite
+
+.PHONY: race
+race: setup ## the concurrent packages under the race detector
+	$(GOTEST) -race $(RACE)
+
+.PHONY: vet
+vet: setup ## go vet
+	$(GO) vet ./...
+
+.PHONY: lint
+lint: setup ## staticcheck
+	$(TOOL) staticcheck ./...
+
+.PHONY: fmt
+fmt: ## check that everything is gofmt-ed
+	@found=$$(gofmt -l .); \
+	if [ -n "$$found" ]; then printf 'not gofmt-ed (run gofmt -w on them):\n%s\n' "$$found" >&2; exit 1; fi
+
+.PHONY: generate
+generate: ## make the generated code anew
+	$(GO) generate ./storekit/...
+
+# Files that say "Code generated", and whatever else lies in their folders.
+.PHONY: check-generate
+check-generate: generate ## check that the generated code is current
+	@dirs=$$(git grep -lE '^// Code generated .* DO NOT EDIT\.$$' -- '*.go' | xargs -n1 dirname | sort -u); \
+	changed=$$(git status --porcelain -- $$dirs); \
+	if [ -n "$$changed" ]; then \
+		git --no-pager diff --stat -- $$dirs; \
+		printf 'generated code is not current; commit what make generate changed:\n%s\n' "$$changed" >&2; exit 1; fi
+
+.PHONY: vuln
+vuln: ## known vulnerabilities of the dependencies (asks the Go vulnerability database: needs the network, so it is not part of test)
+	$(TOOL) govulncheck ./...
+
+.PHONY: bench
+bench: setup ## the benchmarks
+	$(GO) test -run='^$$' -bench=. -benchmem ./core/... ./storekit/...
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin report

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Checks what a build needs: Go, and a C compiler for the SQLite plugin. On Debian,
+# as root, a missing compiler is installed; elsewhere the error says what to do.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+fail() {
+  printf 'setup: %s\n' "$@" >&2
+  exit 1
+}
+
+need=$(sed -n 's/^go //p' go.mod)
+command -v go >/dev/null || fail "there is no Go in PATH; Go $need or newer is needed, see https://go.dev/doc/install"
+# Asked inside the module, an older Go fetches the one that go.mod names, if it may.
+have=$(go env GOVERSION) || fail "Go $need or newer is needed, and this one can't fetch it; see https://go.dev/doc/install"
+have=${have#go}
+[ "$(printf '%s\n' "$need" "${have%% *}" | sort -V | head -n 1)" = "$need" ] ||
+  fail "Go is $have; $need or newer is needed, see https://go.dev/doc/install"
+
+# A program that includes a header and is linked: a compiler without libc's
+# development files is not enough.
+compiles() {
+  local dir status=0
+  dir=$(mktemp -d)
+  printf '#include <stdlib.h>\nint main(void) { return EXIT_SUCCESS; }\n' >"$dir/try.c"
+  $(go env CC) -o "$dir/try" "$dir/try.c" >"$dir/log" 2>&1 || status=$?
+  rm -rf "$dir"
+  return "$status"
+}
+
+if ! compiles; then
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    echo "setup: no working C compiler ($(go env CC)); installing gcc and libc6-dev"
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq
+    apt-get install -y -qq --no-install-recommends gcc libc6-dev >/dev/null
+  fi
+  compiles || fail "no working C compiler ($(go env CC)); the SQLite plugin needs one:" \
+    "  Debian, Ubuntu: apt-get install gcc libc6-dev" \
+    "  Fedora: dnf install gcc    Alpine: apk add gcc musl-dev    macOS: xcode-select --install"
+fi
+[ "$(go env CGO_ENABLED)" = 1 ] || fail "CGO_ENABLED is 0; the SQLite plugin needs cgo: unset it, or run with CGO_ENABLED=1"

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// event is a line of go test -json, see go doc test2json.
+type event struct {
+	Action     string
+	Package    string
+	ImportPath string // of a package that is built, in build-output
+	Test       string
+	Output     string
+}
+
+// summary is what was seen so far. The zero value is ready to use.
+type summary struct {
+	passed  int
+	failed  []string // package and test
+	skipped []string // with reason
+	lines   []string // the closing line of each package that has tests
+	output  map[string][]string
+}
+
+func (s *summary) read(in io.Reader, out io.Writer) error {
+	s.output = map[string][]string{}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 64<<20) // one event can hold a long line of a test
+	for lines.Scan() {
+		var e event
+		if json.Unmarshal(lines.Bytes(), &e) != nil || e.Action == "" {
+			fmt.Fprintln(out, lines.Text()) // another program's
+			continue
+		}
+		s.add(e, out)
+	}
+	return lines.Err()
+}
+
+func (s *summary) add(e event, out io.Writer) {
+	key := e.Package + " " + e.Test
+	switch e.Action {
+	case "output":
+		s.output[key] = append(s.output[key], e.Output)
+		return
+	case "build-output":
+		fmt.Fprint(out, e.Output)
+		return
+	case "pass", "fail", "skip":
+	default:
+		return
+	}
+	said := s.output[key]
+	delete(s.output, key)
+	if e.Test == "" {
+		s.endPackage(e, said, out)
+		return
+	}
+	switch e.Action {
+	case "pass":
+		s.passed++
+	case "fail":
+		s.failed = append(s.failed, key)
+		fmt.Fprint(out, strings.Join(said, ""))
+	case "skip":
+		s.skipped = append(s.skipped, key+": "+reason(said))
+	}
+}
+
+// endPackage shows the package's own closing line, and all that it said if it
+// failed without a failing test (it panicked, or was not built).
+func (s *summary) endPackage(e event, said []string, out io.Writer) {
+	if e.Action == "fail" {
+		fmt.Fprint(out, strings.Join(said, ""))
+		if !slices.ContainsFunc(s.failed, func(f string) bool { return strings.HasPrefix(f, e.Package+" ") }) {
+			s.failed = append(s.failed, e.Package)
+		}
+	}
+	i := slices.IndexFunc(said, func(l string) bool {
+		return strings.HasPrefix(l, "ok ") || strings.HasPrefix(l, "FAIL\t") || strings.HasPrefix(l, "---")
+	})
+	if i < 0 {
+		return // no test files
+	}
+	line := strings.TrimSpace(said[i])
+	s.lines = append(s.lines, line)
+	if e.Action != "fail" {
+		fmt.Fprintln(out, line)
+	}
+}
+
+// reason is what a skipped test said besides its own name.
+func reason(said []string) string {
+	var words []string
+	for _, l := range said {
+		l = strings.TrimSpace(l)
+		if l != "" && !strings.HasPrefix(l, "=== ") && !strings.HasPrefix(l, "--- ") {
+			words = append(words, l)
+		}
+	}
+	if len(words) == 0 {
+		return "no reason given"
+	}
+	return strings.Join(words, " ")
+}
+
+func (s *summary) close(out io.Writer) {
+	for _, l := range s.lines {
+		fmt.Fprintln(out, l)
+	}
+	for _, t := range s.skipped {
+		fmt.Fprintln(out, "skipped:", t)
+	}
+	for _, t := range s.failed {
+		fmt.Fprintln(out, "FAILED:", t)
+	}
+	word := "PASS"
+	if s.err() != nil {
+		word = "FAIL"
+	}
+	fmt.Fprintf(out, "%s: %d passed, %d failed, %d skipped (tests and subtests), in %d packages\n", word, s.passed, len(s.failed), len(s.skipped), len(s.lines))
+}
+
+func (s *summary) err() error {
+	switch {
+	case len(s.failed) > 0:
+		return fmt.Errorf("%d tests or packages failed", len(s.failed))
+	case s.passed == 0:
+		return errors.New("no test passed: did any run?")
+	}
+	return nil
+}
