@@ -1,0 +1,40 @@
+//go:build cgo
+
+package sqlitestore
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	firstPause = 500 * time.Microsecond
+	longPause  = 5 * time.Millisecond
+)
+
+// whileBusy calls try until it does something else than find the file locked,
+// the time is over, or the caller gives up. SQLite's own busy handler waits in
+// steps up to 100 ms, all processes in the same rhythm, and hears of no
+// cancellation; a claim takes a fraction of a millisecond, so short random
+// pauses are fairer and faster.
+func whileBusy(ctx context.Context, wait time.Duration, try func() error) error {
+	deadline := time.Now().Add(wait)
+	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
+		deadline = d
+	}
+	for pause := firstPause; ; pause = min(2*pause, longPause) {
+		err := try()
+		left := time.Until(deadline)
+		if !isBusy(err) || left <= 0 {
+			return err
+		}
+		timer := time.NewTimer(min(left, pause/2+rand.N(pause)))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+	}
+}

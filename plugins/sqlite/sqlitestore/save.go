@@ -1,0 +1,51 @@
+//go:build cgo
+
+package sqlitestore
+
+import "database/sql"
+
+// save writes what a decision changed.
+func (p *step) save(s *state, name string) error {
+	if s.jobChanged {
+		if err := p.saveJob(s, name); err != nil {
+			return wrap("write the job", err)
+		}
+	}
+	for _, a := range s.updated {
+		err := exec(p.sql.updateAttempt, s.job.id, a.slot, a.number,
+			a.lease, a.leaseEnd, a.counted, a.unfinished, a.status.String(), a.handedOver, a.endedAt, a.err)
+		if err != nil {
+			return wrap("write the attempt", err)
+		}
+	}
+	if a := s.inserted; a != nil {
+		err := exec(p.sql.insertAttempt, s.job.id, a.slot, a.number, int64(a.token), a.claim[:], []byte(a.instance),
+			a.reason.String(), a.overlap.String(), a.lease, a.leaseEnd, a.max, a.counted, a.unfinished,
+			a.status.String(), a.handedOver, a.startedAt, a.endedAt, a.err)
+		if err != nil {
+			return wrap("write the new attempt", err)
+		}
+	}
+	if s.trim > 0 {
+		return wrap("trim the history", exec(p.sql.trim, s.job.id, s.trim))
+	}
+	return nil
+}
+
+func (p *step) saveJob(s *state, name string) error {
+	j := &s.job
+	if s.granted() {
+		return exec(p.sql.updateJob, j.id, j.newest, int64(j.lastToken), j.historySize, j.ended, []byte(j.fingerprint))
+	}
+	r, err := p.sql.insertJob.Exec(p.namespace, []byte(name), j.newest, int64(j.lastToken), j.historySize, j.ended, []byte(j.fingerprint))
+	if err != nil {
+		return err
+	}
+	j.id, err = r.LastInsertId()
+	return err
+}
+
+func exec(stmt *sql.Stmt, args ...any) error {
+	_, err := stmt.Exec(args...)
+	return err
+}

@@ -1,0 +1,5 @@
+-- The attempt of a run that a token was granted to.
+SELECT slot, attempt, token, claim, instance, reason, overlap, lease, lease_end,
+       max_attempts, counted, unfinished, status, handed_over, started_at, ended_at, error
+FROM anarchon_attempt
+WHERE job = ?1 AND slot = ?2 AND token = ?3

@@ -1,0 +1,96 @@
+//go:build cgo
+
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+//go:embed sql/*.sql
+var sqlFiles embed.FS
+
+// storeNow is SQLite's clock in Unix milliseconds. A half is added because the
+// seconds are a float: cutting could lose a millisecond.
+const storeNow = "CAST(unixepoch('subsec') * 1000 + 0.5 AS INTEGER)"
+
+// sqlText reads an embedded file; now takes the place of $NOW.
+func sqlText(name, now string) string {
+	b, err := sqlFiles.ReadFile("sql/" + name + ".sql")
+	if err != nil {
+		panic(err) // the file is part of the program
+	}
+	return strings.ReplaceAll(string(b), "$NOW", now)
+}
+
+// statements are the prepared statements of one connection, run without a
+// deadline: interrupting one could interrupt a commit.
+type statements struct {
+	all []*sql.Stmt
+	err error
+}
+
+func (s *statements) prepare(conn *sql.Conn, text string) *sql.Stmt {
+	stmt, err := conn.PrepareContext(context.Background(), text)
+	if err != nil {
+		if s.err == nil {
+			s.err = fmt.Errorf("prepare %q: %w", firstLine(text), err)
+		}
+		return nil
+	}
+	s.all = append(s.all, stmt)
+	return stmt
+}
+
+func (s *statements) close() error {
+	var errs []error
+	for _, stmt := range s.all {
+		errs = append(errs, stmt.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// writing are the statements of the writer.
+type writing struct {
+	statements
+	begin, commit, rollback            *sql.Stmt
+	savepoint, release, back           *sql.Stmt
+	job, unfinished, last, byToken     *sql.Stmt
+	claimOwner                         *sql.Stmt
+	insertJob, updateJob               *sql.Stmt
+	insertAttempt, updateAttempt, trim *sql.Stmt
+}
+
+func prepareWriting(conn *sql.Conn, now string) (*writing, error) {
+	w := &writing{}
+	file := func(name string) *sql.Stmt { return w.prepare(conn, sqlText(name, now)) }
+	w.begin = w.prepare(conn, "BEGIN IMMEDIATE")
+	w.commit = w.prepare(conn, "COMMIT")
+	w.rollback = w.prepare(conn, "ROLLBACK")
+	w.savepoint = w.prepare(conn, "SAVEPOINT item")
+	w.release = w.prepare(conn, "RELEASE item")
+	w.back = w.prepare(conn, "ROLLBACK TO item")
+	w.job = file("job")
+	w.unfinished = file("unfinished_of_job")
+	w.last = file("last_attempt")
+	w.byToken = file("by_token")
+	w.claimOwner = file("claim_owner")
+	w.insertJob = file("insert_job")
+	w.updateJob = file("update_job")
+	w.insertAttempt = file("insert_attempt")
+	w.updateAttempt = file("update_attempt")
+	w.trim = file("trim")
+	if w.err != nil {
+		return nil, errors.Join(w.err, w.close())
+	}
+	return w, nil
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return strings.TrimPrefix(line, "-- ")
+}

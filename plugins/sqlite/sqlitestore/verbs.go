@@ -1,0 +1,139 @@
+//go:build cgo
+
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/anarchon-go/anarchon/core/store"
+)
+
+// Claim judges one claim in a transaction of its own.
+func (b *Backend) Claim(ctx context.Context, q store.ClaimRequest) (store.ClaimAnswer, error) {
+	return single(b.ClaimBatch(ctx, []store.ClaimRequest{q}))
+}
+
+// Heartbeat renews one lease in a transaction of its own.
+func (b *Backend) Heartbeat(ctx context.Context, q store.HeartbeatRequest) (store.HeartbeatAnswer, error) {
+	return single(b.HeartbeatBatch(ctx, []store.HeartbeatRequest{q}))
+}
+
+// Finish ends one attempt in a transaction of its own.
+func (b *Backend) Finish(ctx context.Context, q store.FinishRequest) (store.FinishAnswer, error) {
+	return single(b.FinishBatch(ctx, []store.FinishRequest{q}))
+}
+
+// ClaimBatch judges claims in order in one transaction: one wait for the disk
+// for all of them.
+func (b *Backend) ClaimBatch(ctx context.Context, qs []store.ClaimRequest) []store.Result[store.ClaimAnswer] {
+	return batch(ctx, b, qs, (*store.ClaimRequest).Validate, (*step).claim)
+}
+
+// HeartbeatBatch renews leases in order in one transaction.
+func (b *Backend) HeartbeatBatch(ctx context.Context, qs []store.HeartbeatRequest) []store.Result[store.HeartbeatAnswer] {
+	return batch(ctx, b, qs, (*store.HeartbeatRequest).Validate, (*step).heartbeat)
+}
+
+// FinishBatch ends attempts in order in one transaction.
+func (b *Backend) FinishBatch(ctx context.Context, qs []store.FinishRequest) []store.Result[store.FinishAnswer] {
+	return batch(ctx, b, qs, (*store.FinishRequest).Validate, (*step).finish)
+}
+
+func single[A any](rs []store.Result[A]) (A, error) { return rs[0].Answer, rs[0].Err }
+
+// batch judges each item in its own savepoint of one transaction, so that a bad
+// one does not fail its neighbours. If the transaction as a whole fails, all
+// items without an error of their own share its fate.
+func batch[Q, A any](ctx context.Context, b *Backend, qs []Q, validate func(*Q) error, judge func(*step, *Q) (A, error)) []store.Result[A] {
+	results := make([]store.Result[A], len(qs))
+	err := b.write.transact(ctx, func(sql *writing) error {
+		p := &step{sql: sql, namespace: []byte(b.settings.namespace)}
+		for i := range qs {
+			answer, err := judgeItem(p, &qs[i], validate, judge)
+			if errors.Is(err, errTransaction) {
+				return err
+			}
+			results[i] = store.Result[A]{Answer: answer, Err: err}
+		}
+		return nil
+	})
+	if err != nil {
+		for i := range results {
+			if results[i].Err == nil {
+				results[i] = store.Result[A]{Err: err}
+			}
+		}
+	}
+	return results
+}
+
+// errTransaction: the transaction is over, not only the item.
+var errTransaction = errors.New("transaction lost")
+
+func judgeItem[Q, A any](p *step, q *Q, validate func(*Q) error, judge func(*step, *Q) (A, error)) (A, error) {
+	var none A
+	if err := validate(q); err != nil {
+		return none, err
+	}
+	if err := exec(p.sql.savepoint); err != nil {
+		return none, errors.Join(errTransaction, err)
+	}
+	answer, err := judge(p, q)
+	if err != nil {
+		// SQLite ends the whole transaction on some errors (a full disk, say);
+		// then there is no savepoint to go back to.
+		if back := exec(p.sql.back); back != nil {
+			return none, errors.Join(errTransaction, err)
+		}
+	}
+	if release := exec(p.sql.release); release != nil {
+		return none, errors.Join(errTransaction, err, release)
+	}
+	if err != nil {
+		return none, notApplied("judge", err)
+	}
+	return answer, nil
+}
+
+func (p *step) claim(q *store.ClaimRequest) (store.ClaimAnswer, error) {
+	s, err := p.load(q.Job)
+	if err != nil {
+		return store.ClaimAnswer{}, err
+	}
+	owner, err := p.claimOwner(q.ID, q.Job)
+	if err != nil {
+		return store.ClaimAnswer{}, err
+	}
+	var ended *attempt
+	if s.run(q.Slot) == nil {
+		if ended, err = p.lastOf(s, q.Slot); err != nil {
+			return store.ClaimAnswer{}, err
+		}
+	}
+	answer, err := decideClaim(s, q, owner, ended)
+	if err != nil {
+		return store.ClaimAnswer{}, err
+	}
+	return answer, p.save(s, q.Job)
+}
+
+func (p *step) heartbeat(q *store.HeartbeatRequest) (store.HeartbeatAnswer, error) {
+	s, err := p.load(q.Job)
+	if err != nil {
+		return store.HeartbeatAnswer{}, err
+	}
+	return decideHeartbeat(s, q), p.save(s, q.Job)
+}
+
+func (p *step) finish(q *store.FinishRequest) (store.FinishAnswer, error) {
+	s, err := p.load(q.Job)
+	if err != nil {
+		return store.FinishAnswer{}, err
+	}
+	a, err := p.byToken(s, q.Slot, q.Token)
+	if err != nil {
+		return store.FinishAnswer{}, err
+	}
+	return decideFinish(s, q, a), p.save(s, q.Job)
+}
