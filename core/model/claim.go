@@ -36,7 +36,7 @@ func (j *Job) Claim(now int64, req store.ClaimRequest) (store.ClaimAnswer, error
 // judge applies rules 2 to 8.
 func (j *Job) judge(do *steps, now int64, req *store.ClaimRequest) store.ClaimAnswer {
 	slot, lease, skip := req.Slot, ms(req.Lease), req.Overlap == store.OverlapSkip
-	r := find(j.unfinished, slot)
+	r := do.find(j, slot)
 
 	// 2. The run ended. The newest granted slot is known to have been granted
 	// for ever, so a run of it that is not held ended too: its record was
@@ -115,7 +115,7 @@ func (j *Job) grant(do *steps, r *run, now int64, req *store.ClaimRequest) store
 	lease := ms(req.Lease)
 	attempt := do.nextAttempt(r)
 	token := do.token(j, now, attempt)
-	r.counted += do.countGrant()
+	r.counted++
 	r.id, r.open, r.skip = req.ID, true, req.Overlap == store.OverlapSkip
 	r.end, r.length = do.leaseEnd(now, lease, r.slot), lease
 	r.last = store.Attempt{

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/anarchon-go/anarchon/core/store"
@@ -46,7 +47,10 @@ func (c *ClaimOnly) describe(d *store.Description) {
 // taken is what a claim-only store remembers of one job.
 type taken struct {
 	ClaimOnly
+	do          *takenSteps
+	also        *steps // those that both kinds have in common
 	memory      store.Memory
+	granted     bool
 	lastToken   store.Token
 	historySize int
 	fingerprint string
@@ -61,20 +65,68 @@ type takenRun struct {
 	store.Attempt
 }
 
-func newTaken(c ClaimOnly, _ Fault) *taken {
-	return &taken{ClaimOnly: c, memory: c.memory(), bySlot: map[int64]*takenRun{}}
+// takenSteps are to a claim-only store what steps are to a lease store.
+type takenSteps struct {
+	memory  func(declared store.Memory) store.Memory
+	runs    func(memory, historySize int) int // how many are remembered; 0 for all
+	checkID func(r *takenRun, req *store.ClaimRequest) error
+	winner  func(r *takenRun, id store.ClaimID) bool
+	finish  func(t *taken, r *takenRun, req *store.FinishRequest) bool // may it?
+	record  func(r *takenRun, o store.Outcome, now int64, text string)
+	endedAs func(r *takenRun, o store.Outcome) bool
+	listed  func(r *takenRun) bool
+}
+
+var takenTruth = takenSteps{
+	memory: func(m store.Memory) store.Memory { return m },
+	runs:   func(memory, _ int) int { return memory },
+	checkID: func(r *takenRun, req *store.ClaimRequest) error {
+		if r != nil && r.id == req.ID && r.Instance != req.Instance {
+			return invalidID(req.ID, "a fresh one: this one was used by another instance")
+		}
+		return nil
+	},
+	winner: func(r *takenRun, id store.ClaimID) bool { return r.id == id },
+	finish: func(t *taken, r *takenRun, req *store.FinishRequest) bool {
+		if t.NoFence {
+			return req.Token == 0 && r.id == req.ID
+		}
+		return r.Token == req.Token
+	},
+	record: func(r *takenRun, o store.Outcome, now int64, text string) {
+		r.Status, r.EndedAt, r.Error = o.Status(), now, text
+	},
+	endedAs: func(r *takenRun, o store.Outcome) bool { return r.Status == o.Status() },
+	listed:  func(*takenRun) bool { return true },
+}
+
+func newTaken(c ClaimOnly, f Fault) *taken {
+	do := &takenRules[f]
+	return &taken{ClaimOnly: c, do: do, also: &jobSteps[f], memory: do.memory(c.memory()), bySlot: map[int64]*takenRun{}}
+}
+
+func (t *taken) used() bool { return t.granted }
+
+func (t *taken) clone() rules {
+	c := *t
+	c.runs, c.bySlot = nil, map[int64]*takenRun{}
+	for _, r := range t.runs {
+		r := *r
+		c.runs, c.bySlot[r.Slot] = append(c.runs, &r), &r
+	}
+	return &c
 }
 
 // Claim grants the slot to the first who asks.
 func (t *taken) Claim(now int64, req store.ClaimRequest) (store.ClaimAnswer, error) {
 	t.forget(now)
 	r := t.bySlot[req.Slot]
-	if r != nil && r.id == req.ID && r.Instance != req.Instance {
-		return store.ClaimAnswer{}, invalidID(req.ID, "a fresh one: this one was used by another instance")
+	if err := t.do.checkID(r, &req); err != nil {
+		return store.ClaimAnswer{}, err
 	}
 	a := t.judge(r, now, &req)
 	a.Fingerprint, a.Now = t.fingerprint, t.shown(now)
-	if t.used() {
+	if t.granted {
 		t.fingerprint, t.historySize = req.Fingerprint, req.HistorySize
 	}
 	return a, nil
@@ -82,19 +134,19 @@ func (t *taken) Claim(now int64, req store.ClaimRequest) (store.ClaimAnswer, err
 
 func (t *taken) judge(r *takenRun, now int64, req *store.ClaimRequest) store.ClaimAnswer {
 	switch {
-	case r != nil && r.id == req.ID && r.Status == store.StatusRunning:
+	case r != nil && t.do.winner(r, req.ID) && r.Status == store.StatusRunning:
 		return store.ClaimAnswer{Verdict: store.VerdictWon, Attempt: 1, Token: r.Token}
 	case r != nil:
 		return store.ClaimAnswer{Verdict: store.VerdictFinished, Status: r.Status}
 	case req.After > 0:
 		// The claim says itself that the slot was granted; it was forgotten.
 		return store.ClaimAnswer{Verdict: store.VerdictFinished}
-	case !t.NoClock && truth.late(now, req.Slot, ms(req.MaxLate), nil):
+	case !t.NoClock && t.also.late(now, req.Slot, ms(req.MaxLate), nil):
 		return store.ClaimAnswer{Verdict: store.VerdictLate, By: span(now - req.Slot)}
-	case !t.NoClock && truth.early(now, req.Slot, ms(req.MaxEarly), ms(req.MaxLate), nil):
+	case !t.NoClock && t.also.early(now, req.Slot, ms(req.MaxEarly), ms(req.MaxLate), nil):
 		return store.ClaimAnswer{Verdict: store.VerdictEarly, By: span(req.Slot - now)}
 	}
-	t.lastToken = max(t.lastToken+1, store.Token(now))
+	t.granted, t.lastToken = true, max(t.lastToken+1, store.Token(now))
 	r = &takenRun{id: req.ID, at: now, Attempt: store.Attempt{
 		Slot: req.Slot, Attempt: 1, Token: t.lastToken, Instance: req.Instance, Reason: req.Reason,
 		Status: store.StatusRunning, StartedAt: t.shown(now),
@@ -115,12 +167,12 @@ func (t *taken) Finish(now int64, req store.FinishRequest) store.FinishAnswer {
 	a := store.FinishAnswer{Now: t.shown(now)}
 	r := t.bySlot[req.Slot]
 	switch {
-	case r == nil, r.Token != req.Token, t.NoFence && r.id != req.ID:
+	case r == nil || !t.do.finish(t, r, &req):
 	case r.Status == store.StatusRunning:
-		r.Status, r.EndedAt, r.Error = req.Outcome.Status(), t.shown(now), store.CutError(req.Error)
+		t.do.record(r, req.Outcome, t.shown(now), t.also.cutError(req.Error))
 		a.Recorded = true
 	default:
-		a.Recorded = r.Status == req.Outcome.Status()
+		a.Recorded = t.do.endedAs(r, req.Outcome)
 	}
 	return a
 }
@@ -128,10 +180,10 @@ func (t *taken) Finish(now int64, req store.FinishRequest) store.FinishAnswer {
 // History returns a page of the runs that are remembered.
 func (t *taken) History(now int64, req store.HistoryRequest) (store.HistoryAnswer, error) {
 	t.forget(now)
-	runs := slices.Clone(t.runs)
-	slices.SortFunc(runs, func(a, b *takenRun) int { return -bySlot(&run{slot: a.Slot}, b.Slot) })
+	runs := slices.DeleteFunc(slices.Clone(t.runs), func(r *takenRun) bool { return !t.do.listed(r) })
+	slices.SortFunc(runs, func(a, b *takenRun) int { return cmp.Compare(b.Slot, a.Slot) })
 	runs = runs[:min(len(runs), t.historySize)]
-	return page(t.shown(now), req, func(yield func(*store.Attempt) bool) {
+	return page(t.also, t.shown(now), req, func(yield func(*store.Attempt) bool) {
 		for _, r := range runs {
 			if !yield(&r.Attempt) {
 				return
@@ -142,9 +194,6 @@ func (t *taken) History(now int64, req store.HistoryRequest) (store.HistoryAnswe
 
 // forget drops what the memory does not reach any more.
 func (t *taken) forget(now int64) {
-	if t.memory.Forever {
-		return
-	}
 	n := 0
 	for n < len(t.runs) && t.forgotten(n, now) {
 		delete(t.bySlot, t.runs[n].Slot)
@@ -154,8 +203,8 @@ func (t *taken) forget(now int64) {
 }
 
 func (t *taken) forgotten(i int, now int64) bool {
-	m := t.memory
-	return m.Window > 0 && now-t.runs[i].at >= ms(m.Window) || m.Runs > 0 && len(t.runs)-i > m.Runs
+	window, runs := ms(t.memory.Window), t.do.runs(t.memory.Runs, t.historySize)
+	return window > 0 && now-t.runs[i].at >= window || runs > 0 && len(t.runs)-i > runs
 }
 
 func (t *taken) shown(now int64) int64 {
@@ -164,5 +213,3 @@ func (t *taken) shown(now int64) int64 {
 	}
 	return now
 }
-
-func (t *taken) used() bool { return len(t.runs) > 0 || t.lastToken > 0 }

@@ -15,7 +15,7 @@ func (j *Job) Finish(now int64, req store.FinishRequest) store.FinishAnswer {
 	case a == nil:
 		return store.FinishAnswer{Now: now}
 	case !do.isOpen(r, a, now):
-		return store.FinishAnswer{Recorded: do.endsAs(r, a, req.Outcome), Now: now}
+		return store.FinishAnswer{Recorded: do.endsAs(j, r, a, req.Outcome), Now: now}
 	}
 	a.Status, a.EndedAt, a.Error = req.Outcome.Status(), now, do.cutError(req.Error)
 	if req.Outcome == store.OutcomeReleased {
@@ -56,6 +56,6 @@ func findAttempt(j *Job, slot int64, token store.Token) (*run, *store.Attempt) {
 }
 
 // endsAs reports whether an ended attempt's record reads like this outcome.
-func endsAs(_ *run, a *store.Attempt, o store.Outcome) bool {
+func endsAs(_ *Job, _ *run, a *store.Attempt, o store.Outcome) bool {
 	return a.Status == o.Status() && a.HandedOver == (o == store.OutcomeReleased)
 }

@@ -17,8 +17,8 @@ func (j *Job) Heartbeat(now int64, req store.HeartbeatRequest) store.HeartbeatAn
 	return store.HeartbeatAnswer{Renewed: true, Now: now}
 }
 
-// renewable returns the run whose open attempt has the token.
-func renewable(j *Job, slot int64, token store.Token, _ int64) *run {
+// renewableRun returns the run whose open attempt has the token.
+func renewableRun(j *Job, slot int64, token store.Token, _ int64) *run {
 	if r := find(j.unfinished, slot); r != nil && r.open && r.last.Token == token {
 		return r
 	}

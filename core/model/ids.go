@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/anarchon-go/anarchon/core/store"
@@ -14,16 +15,6 @@ type idIndex struct {
 	sweepAt int
 }
 
-// owner returns the job that remembers the id, if it is another job than key of
-// the same namespace.
-func (x *idIndex) owner(id store.ClaimID, key jobKey, jobs map[jobKey]rules) (string, bool) {
-	used, found := x.of[id]
-	if !found || used == key || used.namespace != key.namespace || !holds(jobs[used], id) {
-		return "", false
-	}
-	return used.job, true
-}
-
 func (x *idIndex) add(id store.ClaimID, key jobKey, jobs map[jobKey]rules) {
 	if x.of == nil {
 		x.of = map[store.ClaimID]jobKey{}
@@ -33,18 +24,26 @@ func (x *idIndex) add(id store.ClaimID, key jobKey, jobs map[jobKey]rules) {
 		return
 	}
 	for id, key := range x.of {
-		if !holds(jobs[key], id) {
+		if !remembers(jobs[key], id) {
 			delete(x.of, id)
 		}
 	}
 	x.sweepAt = max(1024, 2*len(x.of))
 }
 
-func (j *Job) used() bool { return j.granted }
+// checkJob refuses an id that another job of the namespace remembers
+// (R-CLAIM-3); a job checks its own slots and instances itself.
+func checkJob(s *Store, key jobKey, id store.ClaimID) error {
+	used, found := s.ids.of[id]
+	if !found || used == key || used.namespace != key.namespace || !remembers(s.jobs[used], id) {
+		return nil
+	}
+	return invalidID(id, fmt.Sprintf("a fresh one: this one was used for job %q", used.job))
+}
 
-// holds reports whether a job remembers the id: it is that of the last attempt
-// of an unfinished run.
-func holds(r rules, id store.ClaimID) bool {
+// remembers reports whether the id is that of the last attempt of an unfinished
+// run.
+func remembers(r rules, id store.ClaimID) bool {
 	j, ok := r.(*Job)
 	return ok && slices.ContainsFunc(j.unfinished, func(r *run) bool { return r.id == id })
 }

@@ -42,8 +42,12 @@ type run struct {
 	earlier []store.Attempt
 }
 
-// NewJob returns a job whose rules have one fault. It is for testing tests.
-func NewJob(f Fault) *Job { return &Job{fault: f} }
+// NewJob returns a job whose rules have one fault. It is for testing tests, and
+// panics if the fault is none of the package's.
+func NewJob(f Fault) *Job {
+	f.must()
+	return &Job{fault: f}
+}
 
 // Clone returns an independent copy.
 func (j *Job) Clone() *Job {
@@ -55,6 +59,10 @@ func (j *Job) Clone() *Job {
 	c.ended = slices.Clip(j.ended)
 	return &c
 }
+
+func (j *Job) clone() rules { return j.Clone() }
+
+func (j *Job) used() bool { return j.granted }
 
 func (r *run) clone() *run {
 	c := *r

@@ -19,33 +19,38 @@ func (j *Job) appendUnfinished(runs []store.UnfinishedRun, name string, now int6
 	do := j.steps()
 	do.cutLeases(j, now)
 	for _, r := range j.unfinished {
-		if !do.listed(r, now) {
-			continue
+		if do.listed(r, now) {
+			u := do.describe(j, r, now)
+			u.Job = name
+			runs = append(runs, u)
 		}
-		runs = append(runs, store.UnfinishedRun{
-			Job: name, Slot: r.slot, Attempt: r.last.Attempt, Open: r.open, Holder: r.last.Instance,
-			Token: r.last.Token, Left: span(r.left(now)), Counted: r.counted, Newest: j.newest,
-		})
 	}
 	return runs
+}
+
+func describe(j *Job, r *run, now int64) store.UnfinishedRun {
+	return store.UnfinishedRun{
+		Slot: r.slot, Attempt: r.last.Attempt, Open: r.open, Holder: r.last.Instance,
+		Token: r.last.Token, Left: span(r.left(now)), Counted: r.counted, Newest: j.newest,
+	}
 }
 
 // History returns a page of the job's attempts, newest first: by slot, then by
 // attempt. An unfinished run's attempts are among them. The error is an
 // [store.InvalidError]: the page is none of this model's.
 func (j *Job) History(now int64, req store.HistoryRequest) (store.HistoryAnswer, error) {
-	return page(now, req, j.attempts)
+	return page(j.steps(), now, req, j.attempts)
 }
 
 // page picks the request's page from all attempts.
-func page(now int64, req store.HistoryRequest, attempts iter.Seq[*store.Attempt]) (store.HistoryAnswer, error) {
-	after, err := parsePage(req.Page)
+func page(do *steps, now int64, req store.HistoryRequest, attempts iter.Seq[*store.Attempt]) (store.HistoryAnswer, error) {
+	after, err := do.parsePage(req.Page)
 	if err != nil {
 		return store.HistoryAnswer{}, err
 	}
 	page := store.HistoryAnswer{Now: now}
-	for a := range attempts {
-		if !after.precedes(a) {
+	for a := range do.shown(attempts) {
+		if !do.precedes(after, a) {
 			continue
 		}
 		if len(page.Attempts) == req.Limit {

@@ -1,12 +1,17 @@
 package model
 
-import "github.com/anarchon-go/anarchon/core/store"
+import (
+	"iter"
+
+	"github.com/anarchon-go/anarchon/core/store"
+)
 
 // steps are the small decisions that the rules are made of. The truth is below;
 // a fault replaces one or two of them, so that the rules themselves stay free of
 // switches.
 type steps struct {
 	// Claim.
+	find            func(j *Job, slot int64) *run // among the unfinished runs
 	checkID         func(j *Job, slot int64, id store.ClaimID, instance string) error
 	repeated        func(j *Job, slot int64, id store.ClaimID, instance string) *run
 	repeat          func(j *Job, r *run, now, lease int64) store.ClaimAnswer
@@ -23,7 +28,6 @@ type steps struct {
 	endPrevious     func(r *run, now int64)
 	closeOlder      func(j *Job, slot, now int64)
 	nextAttempt     func(r *run) int
-	countGrant      func() int
 	token           func(j *Job, now int64, attempt int) store.Token
 	fingerprint     func(j *Job, asked string) string
 	historySize     func(j *Job, asked int) int
@@ -37,16 +41,21 @@ type steps struct {
 	// Finish.
 	attempt  func(j *Job, slot int64, token store.Token) (*run, *store.Attempt)
 	isOpen   func(r *run, a *store.Attempt, now int64) bool
-	endsAs   func(r *run, a *store.Attempt, o store.Outcome) bool
+	endsAs   func(j *Job, r *run, a *store.Attempt, o store.Outcome) bool
 	handOver func(j *Job, r *run, now int64)
 	cutError func(s string) string
 	trim     func(j *Job)
 
 	// Recall.
-	listed func(r *run, now int64) bool
+	listed    func(r *run, now int64) bool
+	describe  func(j *Job, r *run, now int64) store.UnfinishedRun
+	shown     func(newestFirst iter.Seq[*store.Attempt]) iter.Seq[*store.Attempt]
+	parsePage func(s string) (cursor, error)
+	precedes  func(c cursor, a *store.Attempt) bool
 }
 
 var truth = steps{
+	find:       func(j *Job, slot int64) *run { return find(j.unfinished, slot) },
 	checkID:    checkID,
 	repeated:   repeated,
 	repeat:     func(_ *Job, r *run, now, _ int64) store.ClaimAnswer { return won(r, now) },
@@ -72,7 +81,6 @@ var truth = steps{
 	endPrevious:    (*run).interrupt,
 	closeOlder:     closeOlder,
 	nextAttempt:    func(r *run) int { return r.last.Attempt + 1 },
-	countGrant:     func() int { return 1 },
 	token: func(j *Job, now int64, _ int) store.Token {
 		return max(j.lastToken+1, store.Token(now))
 	},
@@ -81,7 +89,7 @@ var truth = steps{
 
 	leaseEnd:  func(now, lease, _ int64) int64 { return now + lease },
 	cutLeases: cutLeases,
-	renewable: renewable,
+	renewable: renewableRun,
 	renew:     renew,
 
 	attempt:  findAttempt,
@@ -91,7 +99,11 @@ var truth = steps{
 	cutError: store.CutError,
 	trim:     trim,
 
-	listed: func(*run, int64) bool { return true },
+	listed:    func(*run, int64) bool { return true },
+	describe:  describe,
+	shown:     func(all iter.Seq[*store.Attempt]) iter.Seq[*store.Attempt] { return all },
+	parsePage: parsePage,
+	precedes:  cursor.precedes,
 }
 
 // live reports whether the lease protects the run now.

@@ -21,7 +21,8 @@ type Options struct {
 	Namespace string
 	// ClaimOnly makes it a claim-only store; nil means a lease store.
 	ClaimOnly *ClaimOnly
-	// Fault bends one rule. It is for testing tests.
+	// Fault bends one rule. It is for testing tests. A fault that stores of
+	// this kind can't have does nothing; see [Faults].
 	Fault Fault
 }
 
@@ -37,6 +38,7 @@ type Store struct {
 // shared is what all namespaces of a store have in common.
 type shared struct {
 	opt Options
+	do  *storeSteps
 
 	mu   sync.Mutex
 	jobs map[jobKey]rules
@@ -49,16 +51,19 @@ type rules interface {
 	Finish(now int64, req store.FinishRequest) store.FinishAnswer
 	History(now int64, req store.HistoryRequest) (store.HistoryAnswer, error)
 	used() bool // something was granted
+	clone() rules
 }
 
 type jobKey struct{ namespace, job string }
 
-// New returns an empty store.
+// New returns an empty store. It panics if the fault is none of the package's.
 func New(o Options) *Store {
+	o.Fault.must()
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Store{&shared{opt: o, jobs: map[jobKey]rules{}, ids: idIndex{}}, o.Namespace}
+	s := &shared{opt: o, do: &storeRules[o.Fault], jobs: map[jobKey]rules{}}
+	return &Store{s, o.Namespace}
 }
 
 // Namespace returns a view of the same store for the services of another
@@ -72,8 +77,8 @@ func (s *Store) Describe(ctx context.Context) (store.Description, error) {
 		Fenced: true, History: true, Product: "the model, in memory", Format: 1,
 		Warnings: []string{"nothing outlives this process; use it for tests and simulations only"},
 	}
-	if c := s.opt.ClaimOnly; c != nil {
-		c.describe(&d)
+	if s.opt.ClaimOnly != nil {
+		s.opt.ClaimOnly.describe(&d)
 	}
 	return d, alive(ctx)
 }
@@ -83,25 +88,49 @@ func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) (store.ClaimA
 	if err := s.check(ctx, req.Validate()); err != nil {
 		return store.ClaimAnswer{}, err
 	}
-	key := s.key(req.Job)
+	req.Slot = s.do.slot(req.Slot)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.now()
-	if owner, used := s.ids.owner(req.ID, key, s.jobs); used {
-		return store.ClaimAnswer{}, invalidID(req.ID, fmt.Sprintf("a fresh one: this one was used for job %q", owner))
+	a, err := s.do.claim(s, s.do.key(s.namespace, req.Job), s.now(), req)
+	s.do.show(&a.Now)
+	return a, err
+}
+
+// claim is the step that must be atomic. The store is locked.
+func (s *Store) claim(key jobKey, now int64, req store.ClaimRequest) (store.ClaimAnswer, error) {
+	if err := s.do.checkID(s, key, req.ID); err != nil {
+		return store.ClaimAnswer{}, err
 	}
-	j, known := s.jobs[key]
-	if !known {
-		j = s.newJob()
+	j := s.job(key)
+	a, err := j.Claim(now, req)
+	if err == nil {
+		s.keep(key, j, req.ID, a.Verdict)
 	}
-	answer, err := j.Claim(now, req)
-	if !known && j.used() {
-		s.jobs[key] = j
+	return a, err
+}
+
+// job returns a job's state, an empty one if nothing of it is known.
+func (s *Store) job(key jobKey) rules {
+	if j, known := s.jobs[key]; known {
+		return j
 	}
-	if err == nil && answer.Verdict == store.VerdictWon && s.opt.ClaimOnly == nil {
-		s.ids.add(req.ID, key, s.jobs)
+	if s.opt.ClaimOnly != nil {
+		return newTaken(*s.opt.ClaimOnly, s.opt.Fault)
 	}
-	return answer, err
+	return NewJob(s.opt.Fault)
+}
+
+// keep stores a job's state after a claim. A job that was never granted leaves
+// nothing behind.
+func (s *Store) keep(key jobKey, j rules, id store.ClaimID, v store.Verdict) {
+	if !j.used() {
+		return
+	}
+	s.jobs[key] = j
+	if v == store.VerdictWon && s.opt.ClaimOnly == nil {
+		s.ids.add(id, key, s.jobs)
+	}
+	s.do.trimmed(s, key)
 }
 
 // Heartbeat renews a lease; see [Job.Heartbeat].
@@ -109,14 +138,15 @@ func (s *Store) Heartbeat(ctx context.Context, req store.HeartbeatRequest) (stor
 	if err := s.check(ctx, s.leaseOnly(), req.Validate()); err != nil {
 		return store.HeartbeatAnswer{}, err
 	}
+	req.Slot = s.do.slot(req.Slot)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.now()
-	j, known := s.jobs[s.key(req.Job)].(*Job)
-	if !known {
-		return store.HeartbeatAnswer{Now: now}, nil
+	a := store.HeartbeatAnswer{Now: s.now()}
+	if j, known := s.jobs[s.do.key(s.namespace, req.Job)].(*Job); known {
+		a = j.Heartbeat(a.Now, req)
 	}
-	return j.Heartbeat(now, req), nil
+	s.do.show(&a.Now)
+	return a, nil
 }
 
 // Finish ends an attempt; see [Job.Finish].
@@ -127,14 +157,14 @@ func (s *Store) Finish(ctx context.Context, req store.FinishRequest) (store.Fini
 	if req.Outcome == store.OutcomeReleased && s.opt.ClaimOnly != nil {
 		return store.FinishAnswer{}, fmt.Errorf("outcome released: %w: nobody could take the run over; finish it as interrupted", store.ErrUnsupported)
 	}
+	req.Slot = s.do.slot(req.Slot)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.now()
-	j, known := s.jobs[s.key(req.Job)]
-	if !known {
-		return store.FinishAnswer{Now: s.shown(now)}, nil
-	}
-	return j.Finish(now, req), nil
+	key := s.do.key(s.namespace, req.Job)
+	a := s.job(key).Finish(s.now(), req)
+	s.do.trimmed(s, key)
+	s.do.show(&a.Now)
+	return a, nil
 }
 
 // Unfinished recalls the unfinished runs of the jobs, or, without names, of all
@@ -145,22 +175,32 @@ func (s *Store) Unfinished(ctx context.Context, req store.UnfinishedRequest) (st
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	answer := store.UnfinishedAnswer{Now: s.now()}
-	names := slices.Clone(req.Jobs)
+	a := store.UnfinishedAnswer{Now: s.now()}
+	for _, key := range s.recalled(req.Jobs) {
+		if j, known := s.jobs[key].(*Job); known {
+			a.Runs = j.appendUnfinished(a.Runs, key.job, a.Now)
+		}
+	}
+	s.do.show(&a.Now)
+	return a, nil
+}
+
+// recalled returns the keys of the jobs, or without names of all that can be
+// seen, sorted.
+func (s *Store) recalled(names []string) []jobKey {
+	var keys []jobKey
+	for _, name := range names {
+		keys = append(keys, s.do.key(s.namespace, name))
+	}
 	if len(names) == 0 {
 		for key := range s.jobs {
-			if key.namespace == s.namespace {
-				names = append(names, key.job)
+			if s.do.seesAll(s.namespace, key) {
+				keys = append(keys, key)
 			}
 		}
 	}
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		if j, known := s.jobs[s.key(name)].(*Job); known {
-			answer.Runs = j.appendUnfinished(answer.Runs, name, answer.Now)
-		}
-	}
-	return answer, nil
+	slices.SortFunc(keys, compareKeys)
+	return slices.Compact(keys)
 }
 
 // History recalls a page of a job's attempts; see [Job.History].
@@ -170,32 +210,12 @@ func (s *Store) History(ctx context.Context, req store.HistoryRequest) (store.Hi
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.now()
-	j, known := s.jobs[s.key(req.Job)]
-	if !known {
-		j = s.newJob()
-	}
-	return j.History(now, req)
+	a, err := s.job(s.do.key(s.namespace, req.Job)).History(s.now(), req)
+	s.do.show(&a.Now)
+	return a, err
 }
-
-func (s *Store) key(job string) jobKey { return jobKey{s.namespace, job} }
 
 func (s *Store) now() int64 { return s.opt.Now().UnixMilli() }
-
-func (s *Store) newJob() rules {
-	if c := s.opt.ClaimOnly; c != nil {
-		return newTaken(*c, s.opt.Fault)
-	}
-	return NewJob(s.opt.Fault)
-}
-
-// shown is the now that answers carry.
-func (s *Store) shown(now int64) int64 {
-	if c := s.opt.ClaimOnly; c != nil && c.NoClock {
-		return 0
-	}
-	return now
-}
 
 func (s *Store) leaseOnly() error {
 	if s.opt.ClaimOnly != nil {
@@ -204,13 +224,14 @@ func (s *Store) leaseOnly() error {
 	return nil
 }
 
-// check returns the first error, a cancelled context's before all.
-func (s *Store) check(ctx context.Context, errs ...error) error {
+// check returns the first error: that of a call that is over before all, then
+// what the request is refused for.
+func (s *Store) check(ctx context.Context, refusals ...error) error {
 	if err := alive(ctx); err != nil {
 		return err
 	}
-	for _, err := range errs {
-		if err != nil {
+	for _, err := range refusals {
+		if err = s.do.refuse(err); err != nil {
 			return err
 		}
 	}
