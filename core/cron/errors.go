@@ -49,3 +49,12 @@ func (e *ParseError) excerpt() string {
 	}
 	return text
 }
+
+// short cuts a piece of the expression for a message.
+func short(text string) string {
+	const longest = 20
+	if len(text) <= longest {
+		return text
+	}
+	return text[:longest] + "…"
+}

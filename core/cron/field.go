@@ -61,7 +61,7 @@ type item struct {
 
 // parseItem reads one element of a list; at is its 0-based place in the expression.
 func (p *parser) parseItem(f *fieldSpec, text string, at int) (item, error) {
-	base, stepText, hasStep := strings.Cut(text, "/")
+	base, _, hasStep := strings.Cut(text, "/")
 	if base == "*" || base == "?" {
 		return p.parseAny(f, text, at, hasStep)
 	}
@@ -77,15 +77,19 @@ func (p *parser) parseItem(f *fieldSpec, text string, at int) (item, error) {
 		if !hasStep {
 			return item{kind: kindRange, lo: f.fold(lo), hi: f.fold(lo)}, nil
 		}
-		if _, err := p.parseStep(f, text, at, f.count(), base); err != nil {
+		step, err := p.parseStep(f, text, at, f.count(), "*")
+		if err != nil {
 			return item{}, err
 		}
-		return item{}, p.fail(at, fmt.Sprintf("%q has a step but no range", text),
-			fmt.Sprintf("write %s-%d/%s to go on to the end of the field, or */%s", base, f.max, stepText, stepText))
+		hint := fmt.Sprintf("write %s, or */%d", short(base), step)
+		if step <= f.max-f.fold(lo) {
+			hint = fmt.Sprintf("write %s-%d/%d to go on to the end of the field, or */%d", short(base), f.max, step, step)
+		}
+		return item{}, p.fail(at, fmt.Sprintf("%q has a step but no range", short(text)), hint)
 	}
 	hiAt := at + len(loText) + 1
 	if i := strings.IndexByte(hiText, '-'); i >= 0 {
-		return item{}, p.fail(hiAt+i, fmt.Sprintf("%q has more than one -", base), "a range is FIRST-LAST; separate several by commas")
+		return item{}, p.fail(hiAt+i, fmt.Sprintf("%q has more than one -", short(base)), "a range is FIRST-LAST; separate several by commas")
 	}
 	hi, err := p.parseValue(f, hiText, hiAt)
 	if err != nil {
@@ -125,7 +129,7 @@ func (p *parser) parseAny(f *fieldSpec, text string, at int, hasStep bool) (item
 			return it, p.fail(at, fmt.Sprintf("? is for the two day fields, not for the %s field", f.name), "write *")
 		}
 		if hasStep {
-			return it, p.fail(at, fmt.Sprintf("%q puts a step on ?", text), "write * instead of ?")
+			return it, p.fail(at, fmt.Sprintf("%q puts a step on ?", short(text)), "write * instead of ?")
 		}
 	}
 	var err error
@@ -143,9 +147,9 @@ func (p *parser) parseStep(f *fieldSpec, text string, at, size int, base string)
 	step, ok := number(stepText)
 	switch {
 	case stepText == "":
-		return 0, p.fail(at, fmt.Sprintf("%q lacks its step", text), fmt.Sprintf("write %s/2 for every second one", base))
+		return 0, p.fail(at, fmt.Sprintf("%q lacks its step", short(text)), fmt.Sprintf("write %s/2 for every second one", base))
 	case !ok:
-		return 0, p.fail(at, fmt.Sprintf("%q is not a step", stepText), "a step is a whole number from 1 on")
+		return 0, p.fail(at, fmt.Sprintf("%q is not a step", short(stepText)), "a step is a whole number from 1 on")
 	case step == 0:
 		return 0, p.fail(at, "a step of 0 would stand still", fmt.Sprintf("use 1 to %d", size))
 	case step > size:
@@ -153,7 +157,7 @@ func (p *parser) parseStep(f *fieldSpec, text string, at, size int, base string)
 		if f.field <= fieldHour {
 			hint += "; for an interval that cron can't say, use core.Every"
 		}
-		return 0, p.fail(at, fmt.Sprintf("a step of %s is more than the %d values of %s in the %s field", stepText, size, base, f.name), hint)
+		return 0, p.fail(at, fmt.Sprintf("a step of %s is more than the %d values of %s in the %s field", short(stepText), size, base, f.name), hint)
 	}
 	return step, nil
 }
@@ -169,7 +173,7 @@ func (p *parser) parseValue(f *fieldSpec, text string, at int) (int, error) {
 			top = 7
 		}
 		if n < f.min || n > top {
-			return 0, p.fail(at, fmt.Sprintf("%s is out of the range of the %s field", text, f.name), "use "+f.values)
+			return 0, p.fail(at, fmt.Sprintf("%s is out of the range of the %s field", short(text), f.name), "use "+f.values)
 		}
 		return n, nil
 	}
@@ -178,7 +182,7 @@ func (p *parser) parseValue(f *fieldSpec, text string, at int) (int, error) {
 			return f.min + i/3, nil
 		}
 	}
-	return 0, p.fail(at, fmt.Sprintf("%q is not a value of the %s field", text, f.name), "use "+f.values)
+	return 0, p.fail(at, fmt.Sprintf("%q is not a value of the %s field", short(text), f.name), "use "+f.values)
 }
 
 // number reads a whole number without a sign; 99999 stands for everything with more than four digits.

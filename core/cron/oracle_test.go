@@ -20,12 +20,12 @@ type oracleExpr struct {
 	min       [60]bool
 	hour      [24]bool
 	fields    []string // six
-	dayMemo   map[time.Time]bool
+	dayMemo   map[int32]bool
 }
 
 func newOracle(text string) *oracleExpr {
 	fields := strings.Fields(text)
-	o := &oracleExpr{text: text, bySeconds: len(fields) == 6, dayMemo: map[time.Time]bool{}}
+	o := &oracleExpr{text: text, bySeconds: len(fields) == 6, dayMemo: map[int32]bool{}}
 	if len(fields) == 5 {
 		fields = append([]string{"0"}, fields...)
 	}
@@ -91,13 +91,14 @@ func allows(list string, value, lowest, highest int, names []string) bool {
 	return false
 }
 
-// allowsDay says whether the two day fields and the month allow a date (midnight in UTC).
-func (o *oracleExpr) allowsDay(date time.Time) bool {
-	if ok, known := o.dayMemo[date]; known {
+// allowsDay says whether the two day fields and the month allow a day (counted from 1970-01-01).
+func (o *oracleExpr) allowsDay(day int32) bool {
+	if ok, known := o.dayMemo[day]; known {
 		return ok
 	}
+	date := time.Unix(int64(day)*24*60*60, 0).UTC()
 	ok := allows(o.fields[4], int(date.Month()), 1, 12, monthNames) && o.allowsDayOfMonth(date)
-	o.dayMemo[date] = ok
+	o.dayMemo[day] = ok
 	return ok
 }
 
@@ -173,8 +174,8 @@ func specialDow(elem string, date time.Time) bool {
 
 // A tick is a civil time that a clock on the wall shows or skips, and the instants at which jobs of that time run.
 type tick struct {
-	hour, min, sec int
-	date           time.Time
+	hour, min, sec uint8
+	day            int32 // counted from 1970-01-01
 	interval       int64 // Unix seconds, or none: the time was skipped
 	fixed          int64 // Unix seconds, or none: the time had been there before
 }
@@ -184,7 +185,7 @@ const none = int64(-1) << 62
 // walkClock goes through real time in steps and keeps, as cronie does, a civil time that only goes forward: times that the clock
 // jumps over run at once, times that it shows again don't run again. Interval jobs see each real tick.
 func walkClock(loc *time.Location, from, to time.Time, step time.Duration) []tick {
-	var ticks []tick
+	ticks := make([]tick, 0, int(to.Sub(from)/step)*6/5)
 	var reached time.Time // the civil time that fixed jobs have got to, written in UTC
 	for t := from; t.Before(to); t = t.Add(step) {
 		local := t.In(loc)
@@ -192,8 +193,9 @@ func walkClock(loc *time.Location, from, to time.Time, step time.Duration) []tic
 		h, mi, s := local.Clock()
 		civil := time.Date(y, mo, d, h, mi, s, 0, time.UTC)
 		add := func(c time.Time, interval, fixed int64) {
-			y, mo, d := c.Date()
-			ticks = append(ticks, tick{c.Hour(), c.Minute(), c.Second(), time.Date(y, mo, d, 0, 0, 0, 0, time.UTC), interval, fixed})
+			h, mi, s := c.Clock()
+			day := int32(c.Unix() / (24 * 60 * 60)) // the walks start after 1970
+			ticks = append(ticks, tick{uint8(h), uint8(mi), uint8(s), day, interval, fixed})
 		}
 		if reached.IsZero() {
 			reached = civil
@@ -219,7 +221,7 @@ func (o *oracleExpr) firings(ticks []tick, from, to int64) []int64 {
 		if o.fixed {
 			at = t.fixed
 		}
-		if at < from || at >= to || !o.hour[t.hour] || !o.min[t.min] || !o.sec[t.sec] || !o.allowsDay(t.date) {
+		if at < from || at >= to || !o.hour[t.hour] || !o.min[t.min] || !o.sec[t.sec] || !o.allowsDay(t.day) {
 			continue
 		}
 		if len(out) == 0 || out[len(out)-1] != at {

@@ -21,8 +21,8 @@ func (p *parser) fail(at int, msg, hint string) error {
 	return &ParseError{Expr: p.expr[:min(len(p.expr), maxLength)], Column: at + 1, Msg: msg, Hint: hint}
 }
 
-func (p *parser) never(why string) error {
-	return &ParseError{Expr: p.expr, Column: 1, Msg: ErrNever.Error(), Hint: why, err: ErrNever}
+func (p *parser) never(why, hint string) error {
+	return &ParseError{Expr: p.expr, Column: 1, Msg: ErrNever.Error() + ", " + why, Hint: hint, err: ErrNever}
 }
 
 var macros = map[string]string{
@@ -78,7 +78,7 @@ func (p *parser) parseMacro(at int) (string, error) {
 	case name == "@reboot":
 		return "", p.fail(at, "@reboot has no planned time", "call the function when the program starts")
 	}
-	return "", p.fail(at, fmt.Sprintf("%q is not known", name), "use "+macroNames)
+	return "", p.fail(at, fmt.Sprintf("%q is not known", short(name)), "use "+macroNames)
 }
 
 func (p *parser) parseFields(at int) (fields fieldItems, err error) {
@@ -98,9 +98,9 @@ func (p *parser) parseFields(at int) (fields fieldItems, err error) {
 	}
 	switch {
 	case n > fieldCount:
-		return fields, p.fail(tokens[fieldCount].from, "there are more than six fields", "five, or six with the seconds first; there is no field for the year")
+		return fields, p.fail(tokens[fieldCount].from, "more than six fields", "write five, or six with the seconds first; there is no field for the year")
 	case n < fieldCount-1:
-		return fields, p.fail(len(p.expr), fmt.Sprintf("there are %d fields, and five or six are needed", n), "minute, hour, day of month, month, day of week; with six the seconds come first")
+		return fields, p.fail(len(p.expr), fmt.Sprintf("only %d of five fields", n), "write minute, hour, day of month, month, day of week; with six fields the seconds come first")
 	}
 	items := make([]item, 0, 16)
 	for i := range n {

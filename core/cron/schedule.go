@@ -45,11 +45,12 @@ func Parse(expr string, loc *time.Location) (*Schedule, error) {
 	s := &Schedule{loc: loc, zone: zoneOf(loc), expr: normalForm(&fields, expr)}
 	s.compile(&fields)
 	if !s.days.fires(s.months) {
-		return nil, p.never("no month of the expression has such a day")
+		return nil, p.never("none of its months has such a day", "correct the day-of-month or the month field")
 	}
 	if !s.fixed {
 		if _, ok := s.next(printFrom); !ok {
-			return nil, p.never(fmt.Sprintf("in %s the clock is put forward over each of these times, and a job with * or / in its hours, minutes or seconds does not make up for them", loc))
+			return nil, p.never(fmt.Sprintf("in %s the clock is put forward over each of its times", loc),
+				"choose another hour, or name hours and minutes without * and /: such a job makes up for skipped times")
 		}
 	}
 	s.minGap = s.nominalGap()

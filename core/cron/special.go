@@ -27,19 +27,19 @@ func (p *parser) parseSpecialDom(text string, at int) (item, bool, error) {
 	case strings.HasPrefix(text, "L-"):
 		n, ok := number(text[2:])
 		if !ok || n < 1 || n > 30 {
-			return fail(at+2, fmt.Sprintf("%q is not a number of days before the last of the month", text[2:]),
+			return fail(at+2, fmt.Sprintf("%q is not a number of days before the last of the month", short(text[2:])),
 				"write L for the last day, L-1 to L-30 for an earlier one")
 		}
 		return item{kind: kindLast, lo: n}, true, nil
 	case strings.HasSuffix(text, "W"):
 		n, ok := number(text[:len(text)-1])
 		if !ok || n < 1 || n > 31 {
-			return fail(at, fmt.Sprintf("%q has no day of the month before the W", text),
+			return fail(at, fmt.Sprintf("%q has no day of the month before the W", short(text)),
 				"write 1W to 31W for the workday nearest to a day, LW for the last workday of the month")
 		}
 		return item{kind: kindNearest, lo: n}, true, nil
 	case strings.HasSuffix(text, "L"):
-		return fail(at, fmt.Sprintf("%q is not a day of the month", text),
+		return fail(at, fmt.Sprintf("%q is not a day of the month", short(text)),
 			"write L for the last day, L-3 for the third before it; 5L, the last Friday, goes into the day-of-week field")
 	case strings.Contains(text, "#"):
 		return fail(at, "# is for the day-of-week field", "5#3 there is the third Friday")
@@ -57,7 +57,7 @@ func (p *parser) parseSpecialDow(f *fieldSpec, text string, at int) (item, bool,
 		}
 		n, ok := number(nth)
 		if !ok || n < 1 || n > 5 {
-			return fail(at+len(day)+1, fmt.Sprintf("%q is not a week of the month", nth), "use 1 to 5, or 5L for the last Friday")
+			return fail(at+len(day)+1, fmt.Sprintf("%q is not a week of the month", short(nth)), "use 1 to 5, or 5L for the last Friday")
 		}
 		return item{kind: kindNthDow, lo: f.fold(dow), hi: n}, true, nil
 	}

@@ -1,6 +1,7 @@
 package cron_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -55,7 +56,7 @@ func compareAround(t *testing.T, rng *rand.Rand, loc *time.Location, change time
 	for range 5 {
 		firings += compare(t, rng, loc, randomExpr(rng, change.In(loc), false), ticks, from, to)
 	}
-	if rng.IntN(8) == 0 {
+	if rng.IntN(20) == 0 {
 		ticks := walkClock(loc, change.Add(-4*time.Hour), change.Add(3*time.Hour), time.Second)
 		for range 5 {
 			firings += compare(t, rng, loc, randomExpr(rng, change.In(loc), true), ticks, change.Add(-3*time.Hour), change.Add(3*time.Hour))
@@ -68,6 +69,9 @@ func compareAround(t *testing.T, rng *rand.Rand, loc *time.Location, change time
 func compare(t *testing.T, rng *rand.Rand, loc *time.Location, expr string, ticks []tick, from, to time.Time) int {
 	t.Helper()
 	s, err := cron.Parse(expr, loc)
+	if errors.Is(err, cron.ErrNever) && !newOracle(expr).fixed {
+		return 0 // such as "*/7 3 * 3 7L" in Helsinki, which could fire under the rules of 1981
+	}
 	if err != nil {
 		t.Fatalf("%q in %s: %v", expr, loc, err)
 	}
@@ -126,8 +130,8 @@ func randomExpr(rng *rand.Rand, near time.Time, seconds bool) string {
 	dom := pick("*", "*", "*", "?", list(near.Day(), 1, 1, 31), "L", "L-1", "LW", around(near.Day(), 1, 1, 31)+"W", "*/2")
 	month := pick("*", "*", "*", around(int(near.Month()), 1, 1, 12), "OCT-MAR", "*/2")
 	dow := pick("*", "*", "*", "?", around(int(near.Weekday()), 1, 0, 7), "SAT-MON", "5-7", "SUN", "0#1,0#2", "7L", "MON-FRI", "*/2")
-	if dom != "*" && dom != "?" && dow == "?" || month != "*" {
-		dom = "*" // else some are dates that never come
+	if month != "*" {
+		dom = "*" // some dates never come
 	}
 	fields := []string{minute, hour, dom, month, dow}
 	if seconds {
