@@ -1,0 +1,257 @@
+package core
+
+import (
+	"errors"
+	"math"
+	"time"
+
+	"github.com/anarchon-go/anarchon/core/store"
+)
+
+// ask is the part of a run that wants to be granted.
+type ask struct {
+	id       store.ClaimID // made once per wish, sent again unchanged
+	after    int           // the attempt that the claim follows
+	reason   store.Reason
+	sent     instant // of the claim in flight, or of the last one
+	inFlight bool
+	occupies bool  // counts towards MaxRuns
+	unknown  bool  // a claim with this id may have been granted
+	early    bool  // waits for the store's clock to reach the slot
+	waiting  bool  // MaxRuns handlers run
+	given    bool  // given up; only the answer in flight is awaited
+	until    int64 // Unix milliseconds: then it is given up; 0: never
+	retryAt  int64 // monotonic
+	tries    int
+	lastErr  error
+}
+
+// askFor begins to ask for a run as a first attempt.
+func (m *machine) askFor(now instant, j *job, slot int64, reason store.Reason, until int64) {
+	r := m.newRun(j, slot)
+	r.ask = ask{id: m.newID(), reason: reason, until: until}
+	m.setState(r, asking)
+	m.sendClaim(now, r)
+}
+
+func (m *machine) sendClaim(now instant, r *run) {
+	if r.waiting = m.full(); r.waiting {
+		r.tries++
+		m.retryIn(now, r, m.backoff(r.tries, time.Second))
+		return
+	}
+	m.occupy(r)
+	r.early = false
+	r.inFlight, r.sent = true, now
+	m.emit(action{kind: doClaim, run: r, timeout: callTimeout(r.job)})
+}
+
+// claimRequest is the question that a doClaim action asks.
+func (m *machine) claimRequest(r *run) store.ClaimRequest {
+	t := &r.job.spec.Timing
+	maxLate := t.MaxLate
+	if r.reason == store.ReasonCatchUp {
+		maxLate = t.CatchUp
+	}
+	return store.ClaimRequest{
+		Job: r.job.spec.Name, Slot: r.slot, ID: r.id, After: r.after,
+		Instance: m.instance, Reason: r.reason,
+		Lease: t.Lease, MaxEarly: maxEarly(r.job.gap), MaxLate: maxLate,
+		Overlap: t.Overlap, MaxAttempts: t.MaxAttempts, HistorySize: t.HistorySize,
+		Fingerprint: r.job.fp,
+	}
+}
+
+// lookAsking sends a claim that waited, or gives it up.
+func (m *machine) lookAsking(now instant, r *run) {
+	switch {
+	case r.inFlight:
+	case r.reason == store.ReasonTakeover && !m.mayTake(now, r):
+		m.watchAgain(now, r)
+	case r.until > 0 && now.ms() >= r.until:
+		m.giveUp(now, r)
+	case now.mono < r.retryAt:
+		m.timed.set(r, r.retryAt)
+	default:
+		m.sendClaim(now, r)
+	}
+}
+
+// retry asks again after a backoff, with the same claim id.
+func (m *machine) retry(now instant, r *run) {
+	r.tries++
+	m.retryIn(now, r, m.backoff(r.tries, r.job.spec.Timing.Heartbeat))
+}
+
+func (m *machine) retryIn(now instant, r *run, d time.Duration) {
+	if r.until > 0 {
+		d = min(d, time.Duration(r.until-now.ms())*time.Millisecond)
+	}
+	r.retryAt = now.mono + int64(max(d, time.Millisecond))
+	m.timed.set(r, r.retryAt)
+}
+
+// backoff grows from about 100 ms, jittered by half, and never exceeds most: a
+// store that comes back must be noticed within about a heartbeat.
+func (m *machine) backoff(tries int, most time.Duration) time.Duration {
+	d := min(100*time.Millisecond<<min(tries-1, 10), max(most, 50*time.Millisecond))
+	return d/2 + time.Duration(m.within(int64(d/2)))
+}
+
+// claimAnswered takes the store's answer to a doClaim.
+func (m *machine) claimAnswered(now instant, r *run, ans store.ClaimAnswer, err error) {
+	m.observe(now)
+	m.heard(now, "claim", r.sent, ans.Now, err)
+	if r.state != asking {
+		return
+	}
+	r.inFlight = false
+	if err == nil && ans.Verdict == store.VerdictWon {
+		m.granted(now, r, ans)
+		return
+	}
+	m.vacate(r)
+	if err != nil {
+		m.claimFailed(now, r, err)
+		return
+	}
+	m.noteFingerprint(r.job, ans.Fingerprint)
+	m.refused(now, r, ans)
+}
+
+func (m *machine) claimFailed(now instant, r *run, err error) {
+	r.lastErr = err
+	r.unknown = r.unknown || store.IsUnknown(err)
+	switch {
+	case m.stopping:
+		m.skip(r, stoppedReason(r), 0)
+		m.drop(r)
+	case errors.Is(err, store.ErrInvalid):
+		m.skip(r, SkipRefused, 0)
+		m.drop(r)
+	case r.given || r.job.removed:
+		m.giveUp(now, r)
+	default:
+		m.retry(now, r)
+	}
+}
+
+// refused handles every verdict but Won. Losing is no error.
+func (m *machine) refused(now instant, r *run, ans store.ClaimAnswer) {
+	j := r.job
+	switch ans.Verdict {
+	case store.VerdictRunning:
+		j.granted = max(j.granted, r.slot)
+		left := ans.Left
+		if r.reason == store.ReasonTakeover {
+			// A takeover that finds a lease over but is not granted named the
+			// wrong attempt; ask again, but not in a tight loop.
+			left = max(left, j.spec.Timing.Heartbeat/20)
+		}
+		m.watchRun(now, r, ans.Attempt, ans.Holder, left)
+	case store.VerdictOverlap:
+		m.tellSkip(r, Skipped{Reason: SkipOverlap, Holder: ans.Holder})
+		if r.reason == store.ReasonTakeover {
+			m.watchRun(now, r, r.after, r.holder, ans.Left)
+		} else {
+			m.drop(r)
+		}
+		m.watchOther(now, j, ans.Slot, 0, ans.Holder, ans.Left)
+	case store.VerdictFinished:
+		j.granted = max(j.granted, r.slot)
+		m.drop(r)
+	case store.VerdictSuperseded:
+		j.granted = max(j.granted, ans.Slot)
+		m.tellSkip(r, Skipped{Reason: SkipSuperseded})
+		m.drop(r)
+	case store.VerdictExhausted:
+		m.tell(Skipped{Job: j.spec.Name, Slot: r.slot, Last: r.slot, Reason: SkipExhausted})
+		m.drop(r)
+	case store.VerdictLate:
+		m.tellSkip(r, Skipped{Reason: SkipLate, By: ans.By})
+		m.drop(r)
+	case store.VerdictEarly:
+		m.tooEarly(now, r, ans.By)
+	default:
+		// A verdict of a newer protocol: not a grant, and not to be asked again.
+		r.lastErr = errors.New("the store answered a verdict that this version does not know: " + ans.Verdict.String())
+		m.skip(r, SkipRefused, 0)
+		m.drop(r)
+	}
+}
+
+// tooEarly asks again when the store's clock reaches the slot, within this
+// instance's own max late: newer slots that fall due meanwhile are as early.
+func (m *machine) tooEarly(now instant, r *run, by time.Duration) {
+	latest := r.slot + r.job.spec.Timing.MaxLate.Milliseconds()
+	if m.stopping || r.job.removed || now.ms()+by.Milliseconds() > latest {
+		m.skip(r, SkipEarly, by)
+		m.drop(r)
+		return
+	}
+	r.early, r.until = true, latest+1
+	m.retryIn(now, r, by)
+}
+
+// giveUpBefore gives up the claims of slots older than one that is due now.
+func (m *machine) giveUpBefore(now instant, j *job, slot int64) {
+	for i := len(j.runs) - 1; i >= 0; i-- {
+		r := j.runs[i]
+		if r.state != asking || r.slot >= slot || r.early || r.reason == store.ReasonTakeover {
+			continue
+		}
+		if r.inFlight {
+			r.given = true // its answer still counts, but it is not asked again
+		} else {
+			m.giveUp(now, r)
+		}
+	}
+}
+
+// giveUp ends a claim that could not be settled in time. One that may have been
+// granted is watched: nobody else would know of it until its lease is over.
+func (m *machine) giveUp(now instant, r *run) {
+	if r.reason == store.ReasonTakeover {
+		m.watchAgain(now, r)
+		return
+	}
+	reason := SkipUnreachable
+	switch {
+	case r.waiting:
+		reason = SkipCapacity
+	case r.early:
+		reason = SkipEarly
+	case r.unknown:
+		reason = SkipUnknown
+	}
+	m.skip(r, reason, 0)
+	if reason == SkipUnreachable || reason == SkipUnknown {
+		r.job.missed = max(r.job.missed, r.slot)
+	}
+	if r.unknown && m.leases() && !r.job.removed {
+		m.watchRun(now, r, r.after, m.instance, r.job.spec.Timing.Lease)
+		return
+	}
+	m.drop(r)
+}
+
+func (m *machine) skip(r *run, reason SkipReason, by time.Duration) {
+	m.tellSkip(r, Skipped{Reason: reason, By: by, Err: r.lastErr})
+}
+
+// tellSkip names why a slot is not run here. A takeover that is not granted
+// skips nothing: the slot had its run.
+func (m *machine) tellSkip(r *run, s Skipped) {
+	if r.reason == store.ReasonTakeover {
+		return
+	}
+	s.Job, s.Slot, s.Last = r.job.spec.Name, r.slot, r.slot
+	m.tell(s)
+}
+
+// callTimeout bounds a call about a job: several must fit into a lease.
+func callTimeout(j *job) time.Duration {
+	return min(max(j.spec.Timing.Lease/3, 250*time.Millisecond), 10*time.Second)
+}
+
+const never = math.MaxInt64

@@ -1,0 +1,103 @@
+package core
+
+import (
+	"context"
+	"time"
+
+	"github.com/anarchon-go/anarchon/core/store"
+)
+
+// driver is the thin shell around the machine while Run runs.
+type driver struct {
+	*Scheduler
+	m          *machine
+	executions map[*run]context.CancelCauseFunc
+}
+
+// loop feeds the machine and does what it says, until a graceful stop is over.
+func (d *driver) loop(ctx context.Context) error {
+	// Calls and handlers outlive ctx: a graceful stop needs the store.
+	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	stop := ctx.Done()
+	var inputs []func(*machine, instant)
+	for {
+		select {
+		case <-timer.C:
+		case <-d.inbox.signal:
+		case <-stop:
+			stop = nil
+			d.m.stop(d.now())
+		}
+		inputs = d.inbox.take(inputs)
+		for i, in := range inputs {
+			in(d.m, d.now())
+			inputs[i] = nil
+		}
+		d.m.tick(d.now())
+		for _, a := range d.m.take() {
+			d.do(base, a)
+		}
+		d.setHealth(d.m.health.err)
+		if d.m.idle() {
+			return stuckError(d.m.stuckRuns())
+		}
+		timer.Reset(d.m.wake(d.now()))
+	}
+}
+
+func (d *driver) setHealth(err error) {
+	d.mu.Lock()
+	d.Scheduler.health = err
+	d.mu.Unlock()
+}
+
+// do does one action. Nothing here blocks: calls and handlers have goroutines of
+// their own, and what they need of a run is read now.
+func (d *driver) do(ctx context.Context, a action) {
+	r := a.run
+	switch a.kind {
+	case doClaim:
+		call(d, ctx, a.timeout, d.store.Claim, d.m.claimRequest(r), func(m *machine, now instant, ans store.ClaimAnswer, err error) {
+			m.claimAnswered(now, r, ans, err)
+		})
+	case doBeat:
+		call(d, ctx, a.timeout, d.store.Heartbeat, d.m.heartbeatRequest(r), func(m *machine, now instant, ans store.HeartbeatAnswer, err error) {
+			m.beatAnswered(now, r, ans, err)
+		})
+	case doFinish:
+		call(d, ctx, a.timeout, d.store.Finish, d.m.finishRequest(r), func(m *machine, now instant, ans store.FinishAnswer, err error) {
+			m.finishAnswered(now, r, ans, err)
+		})
+	case doRecall:
+		call(d, ctx, a.timeout, d.store.Unfinished, store.UnfinishedRequest{Jobs: a.names}, func(m *machine, now instant, ans store.UnfinishedAnswer, err error) {
+			m.recallAnswered(now, ans, err)
+		})
+	case doHistory:
+		j := a.job
+		call(d, ctx, a.timeout, d.store.History, store.HistoryRequest{Job: j.spec.Name, Limit: catchUpHistory}, func(m *machine, now instant, ans store.HistoryAnswer, err error) {
+			m.historyAnswered(now, j, ans, err)
+		})
+	case doStart:
+		d.execute(ctx, r)
+	case doCancel:
+		if cancel, ok := d.executions[r]; ok {
+			cancel(a.cause)
+		}
+	case doEvent:
+		d.events.put(a.event)
+	}
+}
+
+// call asks the store on a goroutine of its own and brings the answer to the
+// machine. A call that outlives its deadline is unknown: it was sent.
+func call[Q, A any](d *driver, ctx context.Context, timeout time.Duration, verb func(context.Context, Q) (A, error), req Q, answer func(*machine, instant, A, error)) {
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		ans, err := verb(ctx, req)
+		d.inbox.put(func(m *machine, now instant) { answer(m, now, ans, err) })
+	}()
+}

@@ -1,0 +1,88 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+)
+
+// eventQueue brings events to the log and to the callback, in order, on a
+// goroutine of its own, so that neither can delay a renewal.
+type eventQueue struct {
+	log     *slog.Logger
+	onEvent func(Event)
+
+	mu      sync.Mutex
+	ready   sync.Cond
+	events  []Event
+	dropped int
+	closed  bool
+	done    chan struct{}
+}
+
+// maxQueued bounds the events that wait for a slow callback; a callback that
+// never returns must not use up the memory.
+const maxQueued = 100_000
+
+func newEventQueue(o Options) *eventQueue {
+	q := &eventQueue{log: o.Logger.With("instance", o.Instance), onEvent: o.OnEvent, done: make(chan struct{})}
+	q.ready.L = &q.mu
+	return q
+}
+
+func (q *eventQueue) put(e Event) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.events) >= maxQueued {
+		q.dropped++
+		return
+	}
+	q.events = append(q.events, e)
+	q.ready.Signal()
+}
+
+// deliver runs until close, and tells everything that was put before.
+func (q *eventQueue) deliver() {
+	defer close(q.done)
+	for {
+		q.mu.Lock()
+		for len(q.events) == 0 && !q.closed {
+			q.ready.Wait()
+		}
+		batch, dropped := q.events, q.dropped
+		q.events, q.dropped = nil, 0
+		q.mu.Unlock()
+		if len(batch) == 0 {
+			return
+		}
+		for _, e := range batch {
+			q.tell(e)
+		}
+		if dropped > 0 {
+			q.tell(EventsDropped{Count: dropped})
+		}
+	}
+}
+
+func (q *eventQueue) tell(e Event) {
+	logEvent(q.log, e)
+	if q.onEvent == nil {
+		return
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			q.log.LogAttrs(context.Background(), slog.LevelError, "the event callback panicked", slog.String("panic", fmt.Sprint(v)))
+		}
+	}()
+	q.onEvent(e)
+}
+
+// close lets deliver end and waits until every event was told.
+func (q *eventQueue) close() {
+	q.mu.Lock()
+	q.closed = true
+	q.ready.Signal()
+	q.mu.Unlock()
+	<-q.done
+}

@@ -1,0 +1,205 @@
+package core
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/anarchon-go/anarchon/core/store"
+)
+
+// healthState follows whether the store answers.
+type healthState struct {
+	failing bool
+	since   instant // the first call that failed was sent then
+	err     error
+}
+
+// heard notes what a call says about the store: whether it answers, and what its
+// clock shows. The call was sent at the given instant; storeNow is 0 if the
+// answer carries none.
+func (m *machine) heard(now instant, verb string, sent instant, storeNow int64, err error) {
+	h := &m.health
+	if err != nil && !errors.Is(err, store.ErrInvalid) {
+		if !h.failing {
+			h.failing, h.since = true, sent
+			m.tell(StoreError{During: verb, Err: err})
+		}
+		h.err = err
+		return
+	}
+	if storeNow > 0 {
+		m.noteSkew(now, sent, storeNow)
+	}
+	if !h.failing {
+		return
+	}
+	down := now.since(h.since)
+	h.failing, h.err = false, nil
+	m.tell(StoreBack{Down: down})
+	if m.leases() && down > m.recall.beat {
+		m.recover(now)
+	}
+}
+
+// recover does again what is done at start: other instances may have died, and
+// slots may have been missed, while the store was away.
+func (m *machine) recover(now instant) {
+	for _, j := range m.jobs {
+		if j.missed != noSlot && j.spec.Timing.CatchUp > 0 {
+			j.fresh = true
+		}
+	}
+	m.recall.sweepNow(now)
+}
+
+// clockState follows this instance's two clocks and the store's.
+type clockState struct {
+	seen     bool
+	offset   int64 // wall − monotonic at the last look
+	expected int64 // monotonic: when the driver was to call tick
+	paused   time.Duration
+	skew     skewLevel // told so far
+}
+
+type skewLevel uint8
+
+const (
+	skewNone skewLevel = iota
+	skewSmall
+	skewSevere
+)
+
+const (
+	jumpBound = time.Second // smaller differences are drift, corrected by the next look
+	skewBound = time.Second
+)
+
+// observe notices a wall clock that jumped against the monotonic one.
+func (m *machine) observe(now instant) {
+	c := &m.clocks
+	offset := now.wall - now.mono
+	by := time.Duration(offset - c.offset)
+	first := !c.seen
+	c.seen, c.offset = true, offset
+	if first || by.Abs() <= jumpBound {
+		return
+	}
+	m.tell(ClockJump{By: by})
+	if by < 0 {
+		m.replan(now)
+	}
+	// A lease counts on whichever clock ran further: look at all of them.
+	for _, r := range m.running() {
+		m.lookAttempt(now, r)
+	}
+}
+
+// replan plans all jobs again from a wall clock that went back. On lease
+// backends the store knows which slots were granted; claim-only backends may
+// have forgotten, so there a slot known to be granted is not planned again.
+func (m *machine) replan(now instant) {
+	if m.stopping {
+		return
+	}
+	for _, name := range m.jobNames() {
+		j := m.jobs[name]
+		after := now.ms()
+		if !m.leases() {
+			after = max(after, j.granted)
+		}
+		if j.slot != noSlot && j.slot <= now.ms() {
+			continue // due, in its jitter
+		}
+		j.slot = noSlot
+		m.plan(j, after)
+	}
+}
+
+// noticePause tells of a process that did not run when it should have.
+func (m *machine) noticePause(now instant) {
+	c := &m.clocks
+	if c.expected == 0 {
+		return
+	}
+	pause := time.Duration(now.mono - c.expected)
+	c.expected = 0
+	lease := m.recall.period
+	if !m.leases() || lease == 0 || lease >= 3*pause || pause < 2*c.paused {
+		return
+	}
+	c.paused = pause
+	m.tell(Paused{For: pause, Lease: lease})
+}
+
+// noteSkew compares the store's clock with this instance's. The store read its
+// clock between the call's sending and its answer, so the true difference lies
+// between two bounds; only what is certain is told.
+func (m *machine) noteSkew(now, sent instant, storeNow int64) {
+	low := time.Duration(storeNow-now.ms()-1) * time.Millisecond
+	high := time.Duration(storeNow-sent.ms()+1) * time.Millisecond
+	var by time.Duration
+	switch {
+	case low > 0:
+		by = low
+	case high < 0:
+		by = high
+	}
+	level := skewNone
+	switch {
+	case by.Abs() > m.shortestMaxLate():
+		level = skewSevere
+	case by.Abs() > skewBound:
+		level = skewSmall
+	}
+	c := &m.clocks
+	if level > c.skew {
+		m.tell(ClockSkew{By: by, Severe: level == skewSevere})
+	}
+	c.skew = level
+}
+
+func (m *machine) shortestMaxLate() time.Duration {
+	if m.recall.maxLate == 0 {
+		return defaultMaxLate
+	}
+	return m.recall.maxLate
+}
+
+// noteFingerprint compares this instance's schedule with that of the instance
+// that claimed before it.
+func (m *machine) noteFingerprint(j *job, theirs string) {
+	if theirs == "" || theirs == j.fp || theirs == j.warned {
+		return
+	}
+	j.warned = theirs
+	m.tell(ScheduleMismatch{Job: j.spec.Name, Ours: j.fp, Theirs: theirs})
+}
+
+// jobNames returns the names of all jobs in order: nothing that an instance does
+// may depend on a map's order.
+func (m *machine) jobNames() []string {
+	names := make([]string, 0, len(m.jobs))
+	for name := range m.jobs {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// running returns the runs whose handlers run, in order.
+func (m *machine) running() []*run {
+	if len(m.handlers) == 0 {
+		return nil
+	}
+	runs := make([]*run, 0, len(m.handlers))
+	for r := range m.handlers {
+		runs = append(runs, r)
+	}
+	slices.SortFunc(runs, func(a, b *run) int {
+		return cmp.Or(strings.Compare(a.job.spec.Name, b.job.spec.Name), cmp.Compare(a.slot, b.slot), cmp.Compare(a.number, b.number))
+	})
+	return runs
+}

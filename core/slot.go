@@ -1,0 +1,146 @@
+package core
+
+import (
+	"time"
+
+	"github.com/anarchon-go/anarchon/core/store"
+)
+
+// job is a job in the machine. Most of its life it only waits for its next
+// slot, so it is small.
+type job struct {
+	spec Job // checked, with all defaults filled in
+	gap  time.Duration
+	fp   string // fingerprint of the schedule
+
+	slot      int64 // the next slot, Unix milliseconds
+	following int64 // the one after it; 0 if there is none
+	at        int32 // place in machine.slots
+	fresh     bool  // catch-up is to be looked at
+	removed   bool
+	missed    int64 // newest slot skipped because the store could not be asked
+	granted   int64 // newest slot known to have been granted, here or elsewhere
+	warned    string
+	runs      []*run
+}
+
+func (j *job) place() *int32 { return &j.at }
+
+const noSlot = store.MinSlot - 1
+
+func (m *machine) add(now instant, spec Job) {
+	m.observe(now)
+	j := &job{spec: spec, gap: spec.Schedule.MinGap(), fp: fingerprint(spec.Schedule), at: -1, missed: noSlot, granted: noSlot, fresh: spec.Timing.CatchUp > 0}
+	m.jobs[spec.Name] = j
+	m.recall.addJob(&j.spec.Timing)
+	m.plan(j, now.ms())
+	if m.leases() {
+		m.recall.sweepNow(now)
+	}
+}
+
+// remove forgets a job. Its running handlers go on and are finished as usual.
+func (m *machine) remove(now instant, name string) {
+	m.observe(now)
+	j := m.jobs[name]
+	if j == nil {
+		return
+	}
+	delete(m.jobs, name)
+	j.removed = true
+	m.slots.remove(j)
+	for i := len(j.runs) - 1; i >= 0; i-- {
+		if r := j.runs[i]; r.state == watching || r.state == asking && !r.inFlight {
+			m.drop(r)
+		}
+	}
+}
+
+// plan sets the job's timer for its first slot after the given one.
+func (m *machine) plan(j *job, after int64) {
+	if j.following > after && j.slot == after {
+		j.slot = j.following // the usual step: computed before
+	} else {
+		j.slot = j.next(after)
+	}
+	if j.slot == noSlot {
+		m.slots.remove(j)
+		return
+	}
+	j.following = j.next(j.slot)
+	delay := m.within(int64(j.spec.Timing.Jitter))
+	if j.following != noSlot {
+		// Where a clock change makes a gap smaller than the nominal one, the
+		// jitter windows of two slots must still not meet.
+		delay = min(delay, (wallMs(j.following)-wallMs(j.slot)-1)/2)
+	}
+	m.slots.set(j, wallMs(j.slot)+delay)
+}
+
+// next returns the schedule's first slot after the given one. A schedule is
+// foreign code: one that does not move forward has no further slot.
+func (j *job) next(after int64) int64 {
+	t := j.spec.Schedule.Next(time.UnixMilli(after))
+	if t.IsZero() {
+		return noSlot
+	}
+	if n := t.UnixMilli(); n > after && n <= store.MaxSlot {
+		return n
+	}
+	return noSlot
+}
+
+// prev returns the schedule's newest slot at or before the given time.
+func (j *job) prev(at int64) int64 {
+	t := j.spec.Schedule.Prev(time.UnixMilli(at))
+	if t.IsZero() {
+		return noSlot
+	}
+	if n := t.UnixMilli(); n <= at && n >= store.MinSlot {
+		return n
+	}
+	return noSlot
+}
+
+// slotDue: a slot's jitter is over. Only the newest slot that is due is claimed:
+// a stale run after a newer one helps nobody.
+func (m *machine) slotDue(now instant, j *job) {
+	slot, ms := j.slot, now.ms()
+	if j.following != noSlot && ms >= j.following {
+		newest := max(j.prev(ms), j.following)
+		reason := SkipSuperseded
+		if late(ms, slot) > j.spec.Timing.MaxLate {
+			reason = SkipLate
+		}
+		m.tell(Skipped{Job: j.spec.Name, Slot: slot, Last: max(j.prev(newest-1), slot), Reason: reason, By: late(ms, slot)})
+		slot = newest
+	}
+	m.giveUpBefore(now, j, slot)
+	m.plan(j, slot)
+	if by := late(ms, slot); by > j.spec.Timing.MaxLate {
+		m.tell(Skipped{Job: j.spec.Name, Slot: slot, Last: slot, Reason: SkipLate, By: by})
+		return
+	}
+	if j.find(slot) != nil {
+		return // already watched, or asked for by catch-up
+	}
+	until := slot + j.spec.Timing.MaxLate.Milliseconds()
+	if j.slot != noSlot {
+		until = min(until, j.slot)
+	}
+	m.askFor(now, j, slot, store.ReasonScheduled, until)
+}
+
+// find returns what this instance has to do with a slot of the job, or nil.
+func (j *job) find(slot int64) *run {
+	for _, r := range j.runs {
+		if r.slot == slot {
+			return r
+		}
+	}
+	return nil
+}
+
+func late(nowMs, slot int64) time.Duration {
+	return time.Duration(nowMs-slot) * time.Millisecond
+}

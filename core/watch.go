@@ -1,0 +1,268 @@
+package core
+
+import (
+	"slices"
+	"time"
+
+	"github.com/anarchon-go/anarchon/core/store"
+)
+
+// watch is the part of a run that another instance has.
+type watch struct {
+	holder  string
+	end     int64   // monotonic: when its lease is over as far as we know, and it may be claimed
+	watched instant // since when
+}
+
+// recallState: once a lease the unfinished runs of all jobs are recalled (a
+// sweep); while any run is watched, once a heartbeat those of the watched jobs.
+type recallState struct {
+	watched  int // runs in state watching
+	period   time.Duration
+	beat     time.Duration // the shortest heartbeat of a job
+	sweepAt  int64         // monotonic
+	beatAt   int64         // monotonic
+	inFlight bool
+	sweeping bool // the recall in flight is a sweep
+	sent     instant
+	tries    int
+	maxLate  time.Duration // the shortest of a job
+}
+
+func (s *recallState) addJob(t *Timing) {
+	if s.period == 0 || t.Lease < s.period {
+		s.period = t.Lease
+	}
+	if s.beat == 0 || t.Heartbeat < s.beat {
+		s.beat = t.Heartbeat
+	}
+	if s.maxLate == 0 || t.MaxLate < s.maxLate {
+		s.maxLate = t.MaxLate
+	}
+}
+
+func (s *recallState) sweepNow(now instant) { s.sweepAt = now.mono }
+
+// manyNames: with more jobs, a sweep asks for the whole namespace instead of
+// naming each.
+const manyNames = 1000
+
+// recallDue returns when the next recall is due; ok is false if none is.
+func (m *machine) recallDue() (due int64, ok bool) {
+	s := &m.recall
+	if !m.leases() || m.stopping || s.inFlight || len(m.jobs) == 0 {
+		return 0, false
+	}
+	due = s.sweepAt
+	if s.watched > 0 {
+		due = min(due, s.beatAt)
+	}
+	return due, true
+}
+
+func (m *machine) recallIfDue(now instant) {
+	due, ok := m.recallDue()
+	if !ok || now.mono < due {
+		return
+	}
+	s := &m.recall
+	s.inFlight, s.sent = true, now
+	s.sweeping = now.mono >= s.sweepAt
+	m.emit(action{kind: doRecall, names: m.recallNames(s.sweeping), timeout: min(max(s.beat, time.Second), 10*time.Second)})
+}
+
+// recallNames are the jobs to recall; nil stands for all of the namespace.
+func (m *machine) recallNames(sweep bool) []string {
+	if len(m.jobs) > manyNames && sweep {
+		return nil
+	}
+	var names []string
+	for name, j := range m.jobs {
+		if sweep || j.watches() {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (j *job) watches() bool {
+	for _, r := range j.runs {
+		if r.state == watching {
+			return true
+		}
+	}
+	return false
+}
+
+// recallAnswered takes the store's answer to a doRecall.
+func (m *machine) recallAnswered(now instant, ans store.UnfinishedAnswer, err error) {
+	m.observe(now)
+	s := &m.recall
+	m.heard(now, "recall", s.sent, ans.Now, err)
+	if !s.inFlight {
+		return
+	}
+	s.inFlight = false
+	if err != nil {
+		s.tries++
+		again := now.mono + int64(m.backoff(s.tries, s.beat))
+		s.beatAt = again
+		if s.sweeping {
+			s.sweepAt = again
+		}
+		return
+	}
+	s.tries = 0
+	s.beatAt = max(s.sent.mono+int64(s.beat), now.mono)
+	if s.sweeping {
+		s.sweepAt = max(s.sent.mono+int64(s.period), now.mono)
+	}
+	if m.stopping {
+		return
+	}
+	m.dropEnded(ans.Runs)
+	for i := range ans.Runs {
+		m.noteUnfinished(now, &ans.Runs[i])
+	}
+	if s.sweeping {
+		m.catchUp(now, ans.Runs)
+	}
+}
+
+// noteUnfinished watches a run that the store says is unfinished, or learns more
+// of one that is watched already.
+func (m *machine) noteUnfinished(now instant, u *store.UnfinishedRun) {
+	j := m.jobs[u.Job]
+	if j == nil {
+		return
+	}
+	j.granted = max(j.granted, u.Newest)
+	r := j.find(u.Slot)
+	if r != nil && r.state != watching {
+		return // ours, or asked for
+	}
+	left := u.Left
+	if !u.Open {
+		left = 0
+	}
+	m.watchOther(now, j, u.Slot, u.Attempt, u.Holder, left)
+}
+
+// dropEnded forgets watched runs that the store did not list: they ended. What
+// began to be watched after the question was sent is not judged by the answer.
+func (m *machine) dropEnded(runs []store.UnfinishedRun) {
+	s := &m.recall
+	if s.watched == 0 {
+		return
+	}
+	type key struct {
+		job  string
+		slot int64
+	}
+	listed := make(map[key]struct{}, len(runs))
+	for i := range runs {
+		listed[key{runs[i].Job, runs[i].Slot}] = struct{}{}
+	}
+	for name, j := range m.jobs {
+		for i := len(j.runs) - 1; i >= 0; i-- {
+			r := j.runs[i]
+			if _, there := listed[key{name, r.slot}]; !there && r.state == watching && r.watched.mono < s.sent.mono {
+				m.drop(r)
+			}
+		}
+	}
+}
+
+// watchRun makes a backup of a run that this instance asked for.
+func (m *machine) watchRun(now instant, r *run, number int, holder string, left time.Duration) {
+	if m.stopping || r.job.removed || !m.leases() {
+		m.drop(r)
+		return
+	}
+	if holder != "" && holder != m.instance && holder != r.holder {
+		m.tell(Backup{Job: r.job.spec.Name, Slot: r.slot, Holder: holder, Left: left})
+	}
+	m.vacate(r)
+	if r.state != watching {
+		m.setState(r, watching)
+		r.watched = now
+		if m.recall.watched == 1 {
+			// The first run to watch: what was known a moment ago is enough.
+			m.recall.beatAt = now.mono + int64(m.recall.beat)
+		}
+	}
+	r.holder, r.number = holder, number
+	r.end = now.mono + int64(left) + m.within(int64(takeoverJitter(r.job)))
+	m.timed.set(r, r.end)
+}
+
+// watchOther watches a slot of a job, unless this instance has something else to
+// do with it.
+func (m *machine) watchOther(now instant, j *job, slot int64, number int, holder string, left time.Duration) {
+	if m.stopping || j.removed || !m.leases() {
+		return
+	}
+	r := j.find(slot)
+	if r == nil {
+		r = m.newRun(j, slot)
+	} else if r.state != watching {
+		return
+	}
+	m.watchRun(now, r, max(number, r.number), holder, left)
+}
+
+// takeoverJitter spreads the backups of a run at its lease's end, so that not
+// all of them ask at once.
+func takeoverJitter(j *job) time.Duration {
+	return min(j.spec.Timing.Lease/20, 500*time.Millisecond)
+}
+
+// lookWatching asks for a watched run once its lease is over.
+func (m *machine) lookWatching(now instant, r *run) {
+	if now.mono < r.end {
+		m.timed.set(r, r.end)
+		return
+	}
+	if m.full() || !m.mayTake(now, r) {
+		m.watchLater(now, r)
+		return
+	}
+	number := r.number
+	m.setState(r, asking)
+	r.ask = ask{id: m.newID(), after: number, reason: store.ReasonTakeover, occupies: r.occupies}
+	m.sendClaim(now, r)
+}
+
+// mayTake: a newer slot that is due and can still be claimed goes first; then
+// the store decides.
+func (m *machine) mayTake(now instant, r *run) bool {
+	j := r.job
+	if j.slot != noSlot && j.slot > r.slot && j.slot <= now.ms() {
+		return false // due, in its jitter
+	}
+	for _, o := range j.runs {
+		if o.slot > r.slot && o.state == asking && !o.early {
+			return false
+		}
+	}
+	return true
+}
+
+// watchAgain goes back to watching after a takeover that was not settled.
+func (m *machine) watchAgain(now instant, r *run) {
+	if m.stopping || r.job.removed {
+		m.drop(r)
+		return
+	}
+	r.number = r.after
+	m.vacate(r)
+	m.setState(r, watching)
+	r.watched = now
+	m.watchLater(now, r)
+}
+
+func (m *machine) watchLater(now instant, r *run) {
+	r.end = now.mono + max(int64(r.job.spec.Timing.Heartbeat)/4, int64(50*time.Millisecond))
+	m.timed.set(r, r.end)
+}
