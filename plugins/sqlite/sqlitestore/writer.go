@@ -148,6 +148,11 @@ func (w *writer) close(ctx context.Context) error {
 	select {
 	case w.turn <- struct{}{}:
 		return w.disconnect() // the turn is kept: nobody begins again
+	default:
+	}
+	select {
+	case w.turn <- struct{}{}:
+		return w.disconnect()
 	case <-ctx.Done():
 		return fmt.Errorf("sqlite: close: a transaction is still under way: %w", context.Cause(ctx))
 	}
