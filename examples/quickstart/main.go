@@ -1,0 +1,51 @@
+// Command quickstart runs a job every five seconds. Start it as often as you
+// like: however many copies run, each slot is run by one of them.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/anarchon-go/anarchon/core"
+	"github.com/anarchon-go/anarchon/storekit"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := serve(ctx); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func serve(ctx context.Context) error {
+	plugin, err := storekit.Open(ctx, storekit.Plugin{Name: "sqlite", Config: map[string]any{"path": "quickstart.db"}})
+	if err != nil {
+		return err
+	}
+	defer plugin.Close()
+
+	s, err := core.New(plugin, core.Options{})
+	if err != nil {
+		return err
+	}
+	err = s.Add(core.Job{
+		Name:     "hello",
+		Schedule: core.Every(5 * time.Second),
+		// Well below the interval, so that a crashed run is taken over before the next is due.
+		Timing: core.Timing{Lease: 3 * time.Second},
+		Handler: func(ctx context.Context, run core.Run) error {
+			fmt.Println("run of", run.ScheduledAt.Format(time.TimeOnly))
+			return nil
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return s.Run(ctx) // until Ctrl-C; a job that still runs then is handed over
+}
