@@ -1,0 +1,154 @@
+package storekit
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// hostLog passes a plugin's output on to the host's logger and remembers the last
+// of it for error messages. Whatever a plugin prints, it never panics, and what it
+// keeps is bounded. It is safe for concurrent use.
+type hostLog struct {
+	logger  *slog.Logger
+	secrets atomic.Pointer[scrubber]
+
+	mu    sync.Mutex
+	last  []string // the newest lines, oldest first
+	crash []string // the first lines from a panic on
+}
+
+const (
+	keptLines  = 20  // lines remembered of each kind
+	keptLength = 400 // bytes remembered of a line
+)
+
+// stderr takes a line that the plugin wrote to its stderr: JSON with the keys of
+// hclog, or plain text.
+func (h *hostLog) stderr(line []byte, cut bool) {
+	level, message, attrs := h.parse(line)
+	if cut {
+		attrs = append(attrs, slog.Bool("cut", true))
+	}
+	if h.remember(message, attrs) {
+		level = slog.LevelError
+	}
+	h.logger.LogAttrs(context.Background(), level, message, attrs...)
+}
+
+// output takes a line that the plugin printed otherwise.
+func (h *hostLog) output(stream string) func([]byte, bool) {
+	return func(line []byte, cut bool) {
+		attrs := []slog.Attr{slog.String("stream", stream)}
+		if cut {
+			attrs = append(attrs, slog.Bool("cut", true))
+		}
+		message := h.scrub(string(line))
+		h.remember(message, nil)
+		h.logger.LogAttrs(context.Background(), slog.LevelInfo, message, attrs...)
+	}
+}
+
+func (h *hostLog) scrub(s string) string { return h.secrets.Load().scrub(s) }
+
+// parse reads a log line. What is no JSON object is the message itself.
+func (h *hostLog) parse(line []byte) (slog.Level, string, []slog.Attr) {
+	var fields map[string]any
+	if !bytes.HasPrefix(line, []byte("{")) || json.Unmarshal(line, &fields) != nil {
+		return slog.LevelInfo, h.scrub(string(line)), nil
+	}
+	message, ok := fields["@message"].(string)
+	if !ok {
+		return slog.LevelInfo, h.scrub(string(line)), nil // JSON, but not a log line of ours
+	}
+	level := levelFrom(fields["@level"])
+	var attrs []slog.Attr
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		switch key {
+		case "@message", "@level", "@timestamp":
+		case "@module", "@caller":
+			attrs = append(attrs, slog.Any(key[1:], h.scrubValue(fields[key])))
+		default:
+			attrs = append(attrs, slog.Any(h.scrub(key), h.scrubValue(fields[key])))
+		}
+	}
+	return level, h.scrub(message), attrs
+}
+
+// levelFrom reads hclog's and slog's spellings; what is neither is info.
+func levelFrom(v any) slog.Level {
+	s, _ := v.(string)
+	if strings.EqualFold(s, "trace") {
+		return slog.LevelDebug - 4
+	}
+	var l slog.Level
+	if l.UnmarshalText([]byte(s)) != nil {
+		return slog.LevelInfo
+	}
+	return l
+}
+
+func (h *hostLog) scrubValue(v any) any {
+	switch v := v.(type) {
+	case string:
+		return h.scrub(v)
+	case []any:
+		for i := range v {
+			v[i] = h.scrubValue(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = h.scrubValue(v[k])
+		}
+	}
+	return v
+}
+
+// remember keeps a line for lastWords. It reports whether the line belongs to a
+// crash of the plugin's runtime.
+func (h *hostLog) remember(message string, attrs []slog.Attr) bool {
+	var b strings.Builder
+	b.WriteString(message)
+	for _, a := range attrs {
+		if a.Key != "stack" { // it is in the log, and would fill a message alone
+			fmt.Fprintf(&b, " %s=%v", a.Key, a.Value)
+		}
+	}
+	line := b.String()
+	if len(line) > keptLength {
+		line = strings.ToValidUTF8(line[:keptLength], "") + "…"
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	crashed := len(h.crash) > 0 || attrs == nil && (strings.HasPrefix(message, "panic:") || strings.HasPrefix(message, "fatal error:"))
+	if crashed && len(h.crash) < keptLines {
+		h.crash = append(h.crash, line)
+	}
+	if len(h.last) == keptLines {
+		h.last = slices.Delete(h.last, 0, 1)
+	}
+	h.last = append(h.last, line)
+	return crashed
+}
+
+// lastWords returns what the plugin said at its end, for an error message; empty
+// if it said nothing. After a crash of its runtime that is the beginning of the
+// report.
+func (h *hostLog) lastWords() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	lines := h.crash
+	if len(lines) == 0 {
+		lines = h.last[max(0, len(h.last)-5):]
+	} else {
+		lines = lines[:min(len(lines), 6)]
+	}
+	return strings.Join(lines, "\n\t")
+}

@@ -1,0 +1,140 @@
+package storekit
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Plugin says which plugin to run, and how. Name or Path is required; the zero
+// value of everything else is its default.
+type Plugin struct {
+	// Name of the plugin, e.g. "sqlite": the file anarchon-plugin-sqlite (or
+	// sqlite) is looked for in Dirs, in the directories of $ANARCHON_PLUGIN_DIR, in
+	// the directory of the running program, and, with SearchPATH, in $PATH.
+	Name string
+	// Path of the plugin's file, instead of looking for Name. A relative one counts
+	// from the working directory.
+	Path string
+	// Config holds the plugin's options by name; see `anarchon-plugin-NAME describe`.
+	// A string that begins with "@" names a file that holds the value, without its
+	// last line break: for secrets. "@@" stands for a plain "@".
+	Config map[string]any
+
+	// Logger gets the plugin's log and the host's own lines about it. Default:
+	// slog.Default().
+	Logger *slog.Logger
+	// Dirs are searched first for Name.
+	Dirs []string
+	// SearchPATH also looks into $PATH: whoever can write there can replace the
+	// plugin.
+	SearchPATH bool
+	// Env are more variables of the plugin, "NAME=value", or "NAME" to hand on the
+	// host's. A plugin gets PATH, HOME, locale, time zone, TLS roots and the Go
+	// runtime's variables only. Secrets belong in Config: the environment can be read
+	// from outside.
+	Env []string
+
+	// StartTimeout bounds launch, handshake and configuration together. Default
+	// 30 s.
+	StartTimeout time.Duration
+	// CallTimeout bounds a call whose context has no earlier deadline. Default 10 s.
+	CallTimeout time.Duration
+	// CloseTimeout bounds [Client.Close] altogether. Default 5 s.
+	CloseTimeout time.Duration
+}
+
+// Open finds, starts and configures a plugin. ctx bounds the launch only; the
+// plugin then lives until [Client.Close], or until this process ends, however it
+// ends. An error says what was tried, what was seen and what to do; it never
+// holds the value of a secret option.
+func Open(ctx context.Context, p Plugin) (*Client, error) {
+	name := p.shownName()
+	path, err := find(p)
+	if err != nil {
+		return nil, fmt.Errorf("plugin %s: %w", name, err)
+	}
+	config, err := encodeConfig(p.Config)
+	if err != nil {
+		return nil, fmt.Errorf("plugin %s: %w", name, err)
+	}
+	c := newClient(name, p, launcher{
+		name:   name,
+		path:   path,
+		env:    pluginEnv(p.Env, levelOf(p.Logger)),
+		config: config,
+		logger: cmp.Or(p.Logger, slog.Default()),
+	})
+	if err := c.open(ctx); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// shownName is what messages call the plugin.
+func (p Plugin) shownName() string {
+	if p.Name != "" {
+		return p.Name
+	}
+	return strings.TrimPrefix(filepath.Base(p.Path), BinaryPrefix)
+}
+
+func (p Plugin) startTimeout() time.Duration { return orDefault(p.StartTimeout, 30*time.Second) }
+func (p Plugin) callTimeout() time.Duration  { return orDefault(p.CallTimeout, 10*time.Second) }
+func (p Plugin) closeTimeout() time.Duration { return orDefault(p.CloseTimeout, 5*time.Second) }
+
+func orDefault(d, byDefault time.Duration) time.Duration {
+	if d <= 0 {
+		return byDefault
+	}
+	return d
+}
+
+// encodeConfig makes the JSON that the plugin gets, with the contents of files in
+// place of their names.
+func encodeConfig(config map[string]any) (json.RawMessage, error) {
+	values := make(map[string]any, len(config))
+	var faults []error
+	for name, v := range config {
+		switch v := v.(type) {
+		case time.Duration:
+			values[name] = v.String()
+		case string:
+			s, err := resolveFile(v)
+			if err != nil {
+				faults = append(faults, fmt.Errorf("option %q: %w", name, err))
+				continue
+			}
+			values[name] = s
+		default:
+			values[name] = v
+		}
+	}
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	raw, err := json.Marshal(values)
+	if err != nil {
+		// The encoder's error is not passed on: it may quote a value.
+		return nil, errors.New("the configuration has a value that JSON can't hold; use strings, numbers, booleans, durations and lists of strings")
+	}
+	return raw, nil
+}
+
+// levelOf is the least level that a logger takes, as a plugin's environment
+// spells it.
+func levelOf(logger *slog.Logger) string {
+	logger = cmp.Or(logger, slog.Default())
+	for _, l := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn} {
+		if logger.Enabled(context.Background(), l) {
+			return strings.ToLower(l.String())
+		}
+	}
+	return "error"
+}

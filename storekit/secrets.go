@@ -1,0 +1,92 @@
+package storekit
+
+import (
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// scrubber replaces secrets in text by a mark. The zero value and nil replace
+// nothing. It is safe for concurrent use.
+type scrubber struct{ replacer *strings.Replacer }
+
+// minSecret is the length under which a value is no secret worth the name:
+// replacing every "a" would only spoil the text.
+const minSecret = 4
+
+// urlPassword finds the password in a URL.
+var urlPassword = regexp.MustCompile(`://[^/:@\s]*:([^@\s]+)@`)
+
+// dsnPassword finds the password in a connection string of key=value pairs.
+var dsnPassword = regexp.MustCompile(`(?i)\bpassword\s*=\s*('(?:[^'\\]|\\.)*'|[^\s;&]+)`)
+
+// newScrubber knows the values of the secret options in a configuration, and the
+// passwords inside those that are a URL or a connection string: a driver's error
+// may quote them alone.
+func newScrubber(schema []Option, config json.RawMessage) *scrubber {
+	var given map[string]json.RawMessage
+	if json.Unmarshal(config, &given) != nil {
+		return nil
+	}
+	var secrets []string
+	for _, o := range schema {
+		if !o.Secret || given[o.Name] == nil {
+			continue
+		}
+		v, err := o.value(given[o.Name])
+		if err != nil {
+			v = strings.Trim(string(given[o.Name]), `"`)
+		}
+		switch v := v.(type) {
+		case string:
+			secrets = append(secrets, partsOf(v)...)
+		case []string:
+			for _, s := range v {
+				secrets = append(secrets, partsOf(s)...)
+			}
+		}
+	}
+	return scrubberOf(secrets)
+}
+
+func scrubberOf(secrets []string) *scrubber {
+	// Longest first: the replacer takes the first that fits.
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
+	var pairs []string
+	for _, s := range secrets {
+		if len(s) >= minSecret {
+			pairs = append(pairs, s, "[secret]")
+			if quoted, err := json.Marshal(s); err == nil { // as in a JSON log line
+				pairs = append(pairs, strings.Trim(string(quoted), `"`), "[secret]")
+			}
+		}
+	}
+	if len(pairs) == 0 {
+		return nil
+	}
+	return &scrubber{strings.NewReplacer(pairs...)}
+}
+
+// partsOf returns a secret and the secrets inside it.
+func partsOf(s string) []string {
+	parts := []string{s}
+	for _, m := range urlPassword.FindAllStringSubmatch(s, -1) {
+		parts = append(parts, m[1])
+		if plain, err := url.PathUnescape(m[1]); err == nil {
+			parts = append(parts, plain)
+		}
+	}
+	for _, m := range dsnPassword.FindAllStringSubmatch(s, -1) {
+		parts = append(parts, m[1], strings.Trim(m[1], "'"))
+	}
+	return parts
+}
+
+func (s *scrubber) scrub(text string) string {
+	if s == nil || s.replacer == nil {
+		return text
+	}
+	return s.replacer.Replace(text)
+}
