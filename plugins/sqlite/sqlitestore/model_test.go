@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,15 +21,26 @@ import (
 func TestAgainstModel(t *testing.T) {
 	seeds, steps := 24, 300
 	if testing.Short() {
-		seeds = 4
+		seeds = 6
 	}
+	kinds := map[string]int{}
 	for seed := range seeds {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
-			if err := compare(t, uint64(seed), steps, 0); err != nil {
+			if err := compare(t, uint64(seed), steps, 0, kinds); err != nil {
 				t.Fatal(err)
 			}
 		})
 	}
+	// A walk that never sees a kind of answer proves nothing about it.
+	for _, kind := range []string{
+		"won", "running", "overlap", "finished", "superseded", "exhausted", "late", "early", "verdict(0)",
+		"renewed true", "renewed false", "recorded true", "recorded false",
+	} {
+		if kinds[kind] < seeds {
+			t.Errorf("%d answers %q in %d walks; the walk must be steered to more", kinds[kind], kind, seeds)
+		}
+	}
+	t.Log(kinds)
 }
 
 // walk is one random walk of both.
@@ -42,17 +54,19 @@ type walk struct {
 	ids    [2][]store.ClaimID
 	tokens []store.Token
 	seen   [2][]store.UnfinishedRun
+	kinds  map[string]int
 }
 
 var (
-	walkJobs      = []string{"a", "A", "\x00", "a\x00b", "jobs/😀", "\ufeff"}
+	walkJobs      = []string{"a", "A", "a ", "\x00", "a\x00b", "jobs/😀", "\ufeff", longName + "y", longName + "z"}
+	longName      = strings.Repeat("x", store.MaxNameBytes-1)
 	walkInstances = []string{"i1", "i2\x00", "i3"}
 	walkLeases    = []time.Duration{time.Millisecond, 5 * time.Second, 30 * time.Second, 5*time.Minute + time.Microsecond}
 	walkSizes     = []int{1, 1, 2, 3, 100}
 )
 
-func compare(t testing.TB, seed uint64, steps int, fault model.Fault) error {
-	w := &walk{t: t, r: rand.New(rand.NewPCG(seed, 7))}
+func compare(t testing.TB, seed uint64, steps int, fault model.Fault, kinds map[string]int) error {
+	w := &walk{t: t, kinds: kinds, r: rand.New(rand.NewPCG(seed, 7))}
 	set := testSettings(t)
 	w.clock = newClock(t, set.path, noon)
 	m := model.New(model.Options{Now: func() time.Time { return store.Time(w.clock.now) }, Namespace: "one", Fault: fault})
@@ -121,11 +135,24 @@ func ask[Q, A any](w *walk, i int, make func() Q, got func(*Backend, context.Con
 		if !reflect.DeepEqual(results[k].Answer, a) || !sameError(results[k].Err, err) {
 			return fmt.Errorf("item %d of %d: %+v\n got %+v, %v\nwant %+v, %v", k, size, q, results[k].Answer, results[k].Err, a, err)
 		}
-		if c, ok := any(a).(store.ClaimAnswer); ok && c.Token != 0 {
-			w.tokens = append(w.tokens, c.Token)
-		}
+		w.note(a)
 	}
 	return nil
+}
+
+// note keeps what later steps refer to, and counts the kinds of answers.
+func (w *walk) note(answer any) {
+	switch a := answer.(type) {
+	case store.ClaimAnswer:
+		w.kinds[a.Verdict.String()]++
+		if a.Token != 0 {
+			w.tokens = append(w.tokens, a.Token)
+		}
+	case store.HeartbeatAnswer:
+		w.kinds[fmt.Sprint("renewed ", a.Renewed)]++
+	case store.FinishAnswer:
+		w.kinds[fmt.Sprint("recorded ", a.Recorded)]++
+	}
 }
 
 func sameError(got, want error) bool {
@@ -139,10 +166,18 @@ func sameError(got, want error) bool {
 	return false
 }
 
-// slot is one of six around now, so that runs meet.
+// slot is one of six around now, so that runs meet. Now and then it is one that
+// a careless store would take for another.
 func (w *walk) slot() int64 {
 	const gap = 20_000
-	return w.clock.now/gap*gap + int64(w.r.IntN(6)-3)*gap
+	slot := w.clock.now/gap*gap + int64(w.r.IntN(6)-3)*gap
+	switch w.r.IntN(20) {
+	case 0:
+		slot++
+	case 1:
+		slot += pick(w.r, []int64{1 << 32, 1 << 40})
+	}
+	return slot
 }
 
 func (w *walk) job() string {
@@ -176,6 +211,9 @@ func (w *walk) claim(i int) store.ClaimRequest {
 	}
 	if w.r.IntN(3) == 0 {
 		q.MaxLate, q.MaxEarly = 10*time.Minute, 10*time.Minute
+		if w.r.IntN(10) == 0 {
+			q.MaxEarly = 60 * 24 * time.Hour
+		}
 	}
 	if w.r.IntN(2) == 0 { // follow what is there, as an instance would
 		if run := w.running(i); run != nil {
@@ -233,12 +271,15 @@ func (w *walk) unfinished(i int) error {
 // history reads all pages, of one size.
 func (w *walk) history(i int) error {
 	q := store.HistoryRequest{Job: w.job(), Limit: 1 + w.r.IntN(4)}
+	if w.r.IntN(20) == 0 {
+		q.Page = "no page of anybody"
+	}
 	p := q
 	for {
 		got, err1 := w.stores[i].History(w.t.Context(), q)
 		want, err2 := w.models[i].History(w.t.Context(), p)
 		same := reflect.DeepEqual(got.Attempts, want.Attempts) && got.Now == want.Now && (got.Next == "") == (want.Next == "")
-		if !same || err1 != nil || err2 != nil {
+		if !same || !sameError(err1, err2) {
 			return fmt.Errorf("history %+v\n got %+v, %v\nwant %+v, %v", q, got, err1, want, err2)
 		}
 		if got.Next == "" {
@@ -271,4 +312,26 @@ func (w *walk) checkCounters() error {
 		}
 	}
 	return rows.Err()
+}
+
+// TestWalkFindsFaults proves that the walk above can fail: against a model with
+// one rule bent, it must find a difference.
+func TestWalkFindsFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: one set of walks per fault")
+	}
+	for _, fault := range model.Faults(store.KindLease) {
+		if fault == model.FaultClaimNotAtomic {
+			continue // needs callers at the same time: see multiprocess_test.go
+		}
+		t.Run(fault.String(), func(t *testing.T) {
+			var err error
+			for seed := uint64(0); err == nil && seed < 60; seed++ {
+				err = compare(t, seed, 300, fault, map[string]int{})
+			}
+			if err == nil {
+				t.Error("no difference found")
+			}
+		})
+	}
 }
