@@ -1,0 +1,113 @@
+package checks
+
+import (
+	"fmt"
+
+	"github.com/anarchon-go/anarchon/conformance/kit"
+	"github.com/anarchon-go/anarchon/conformance/promise"
+	"github.com/anarchon-go/anarchon/core/store"
+)
+
+// memory: what was granted is not forgotten.
+func memory() []kit.Check {
+	return []kit.Check{{
+		ID:       "memory/granted-slots",
+		Promises: []string{"R-MEMORY-1", "R-CLAIM-4"},
+		Says:     "thirty slots are run with a history of one run (claim-only: as many as it declares to remember, if fewer), then claimed again: none is granted, and the newest is answered finished",
+		Causes:   "the record of the history is the only memory of a run",
+		Do:       grantedSlots,
+	}, {
+		ID:       "memory/unfinished",
+		Promises: []string{"R-MEMORY-2"},
+		Says:     "a run that is held, and one whose lease ran out, outlast twenty newer runs with a history of one run: they are recalled, and the held one is renewed and finished",
+		Causes:   "trimming counts unfinished runs, or goes by age",
+		Applies:  promise.Lease,
+		Do:       unfinishedOutlast,
+	}, {
+		ID:       "memory/other-job",
+		Promises: []string{"R-MEMORY-3"},
+		Says:     "after two hundred runs of busy jobs, one of them with a history of one run, a quiet job's finished run is still answered finished and still in its history",
+		Causes:   "one history for all jobs; a bound on the number of keys; trimming without the job's name",
+		Do:       otherJobsMemory,
+	}}
+}
+
+func grantedSlots(r *kit.Run) {
+	p := r.Open(2)
+	job := r.Job("j")
+	n := 30
+	if m := r.Description().Memory; !m.Forever && m.Runs > 0 {
+		n = min(n, m.Runs)
+	}
+	ask := func(slot int) store.ClaimRequest {
+		req := r.Ask(job, slot, fmt.Sprintf("i%d", slot))
+		req.HistorySize = 1
+		return req
+	}
+	for slot := range n {
+		g := p[slot%2].Win(ask(slot))
+		p[slot%2].Record(g, store.OutcomeSuccess, "")
+	}
+	for slot := range n {
+		a := p[slot%2].Refused(ask(slot), store.VerdictFinished, store.VerdictSuperseded)
+		if slot == n-1 && a.Verdict != store.VerdictFinished {
+			r.Fatalf("the newest run is answered %v; want finished", a.Verdict)
+		}
+		if !r.Leases() && a.Verdict == store.VerdictSuperseded {
+			r.Fatalf("a claim-only store answered superseded")
+		}
+	}
+}
+
+func unfinishedOutlast(r *kit.Run) {
+	p := r.Open(2)
+	job := r.Job("j")
+	ask := func(slot int) store.ClaimRequest {
+		req := r.Ask(job, slot, fmt.Sprintf("i%d", slot))
+		req.HistorySize, req.Overlap = 1, store.OverlapAllow
+		return req
+	}
+	held := p[0].Win(ask(0))
+	for slot := range 20 {
+		g := p[slot%2].Win(ask(slot + 1))
+		p[slot%2].Record(g, store.OutcomeSuccess, "")
+	}
+	// The newest run of the job: no newer grant closes it.
+	last := ask(30)
+	last.Lease = r.Lease() / 4
+	left := p[1].Win(last)
+	r.SleepUntil(left.OverBy())
+	wantSlots(r, p[1], job, "after twenty newer runs", held, left)
+	p[0].Renew(held, kit.Long)
+	p[1].Refused(held.Next("b"), store.VerdictRunning)
+	p[0].Record(held, store.OutcomeSuccess, "")
+	wantSlots(r, p[0], job, "after the held run finished", left)
+	next := left.Next("b")
+	next.Overlap = store.OverlapAllow
+	if g := p[0].Win(next); g.Attempt != 2 {
+		r.Fatalf("the run that was left behind is granted as attempt %d; want 2", g.Attempt)
+	}
+}
+
+func otherJobsMemory(r *kit.Run) {
+	p := r.Open(4)
+	quiet := r.Job("quiet")
+	g := p[0].Win(r.Ask(quiet, 0, "a"))
+	p[0].Record(g, store.OutcomeSuccess, "")
+	r.Parallel(len(p), func(i int) {
+		busy := r.Job(fmt.Sprintf("busy%d", i))
+		for slot := range 50 {
+			req := r.Ask(busy, slot, "b")
+			req.HistorySize = 1 + 3*i
+			g := p[i].Win(req)
+			p[i].Record(g, store.OutcomeSuccess, "")
+		}
+	})
+	a := p[1].Refused(g.Next("b"), store.VerdictFinished)
+	if a.Status != store.StatusSuccess && r.Leases() {
+		r.Fatalf("the quiet job's run ended as success; finished says %v", a.Status)
+	}
+	if r.Description().History {
+		wantAttempt(r, p[1], quiet, g, store.StatusSuccess, false)
+	}
+}

@@ -1,0 +1,215 @@
+package kit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/anarchon-go/anarchon/core/store"
+)
+
+// Client calls one process of the subject for a check. Each call is bounded in
+// time, written down for the failure's text, and looked at: an answer that no
+// store may give to anything ends the check.
+//
+// The plain methods end the check on any error. The Try methods return it,
+// except for one: a call that never returned, or met the end of its time, is an
+// outcome of its own ([Error]).
+type Client struct {
+	run     *Run
+	process Process
+	name    string
+}
+
+// Name is how the calls of a failure name the process.
+func (c *Client) Name() string { return c.name }
+
+// Process is the opened store itself.
+func (c *Client) Process() Process { return c.process }
+
+// Span is when a call was made and when it returned, on this process's clock.
+// What the store did, it did in between.
+type Span struct{ Called, Returned time.Time }
+
+// Claimed is the answer to a claim.
+type Claimed struct {
+	store.ClaimAnswer
+	Span
+}
+
+// Beaten is the answer to a heartbeat.
+type Beaten struct {
+	store.HeartbeatAnswer
+	Span
+}
+
+// Finished is the answer to a finish.
+type Finished struct {
+	store.FinishAnswer
+	Span
+}
+
+// Listed is the answer to a recall of unfinished runs.
+type Listed struct {
+	store.UnfinishedAnswer
+	Span
+}
+
+// Page is a page of history.
+type Page struct {
+	store.HistoryAnswer
+	Span
+}
+
+// TryClaim claims and returns the error.
+func (c *Client) TryClaim(req store.ClaimRequest) (Claimed, error) {
+	return c.TryClaimContext(c.run.ctx, req)
+}
+
+// TryClaimContext is TryClaim within a context of the check's own; its end is no
+// fault of the subject.
+func (c *Client) TryClaimContext(ctx context.Context, req store.ClaimRequest) (Claimed, error) {
+	a, span, err := call(ctx, c, func() string { return showClaim(req) }, showClaimed, func(ctx context.Context) (store.ClaimAnswer, error) {
+		return c.process.Claim(ctx, req)
+	})
+	if err == nil {
+		c.sane(checkClaimed(req, a, c.run.Leases()))
+	}
+	return Claimed{a, span}, err
+}
+
+// Claim claims.
+func (c *Client) Claim(req store.ClaimRequest) Claimed {
+	a, err := c.TryClaim(req)
+	c.must("claim", err)
+	return a
+}
+
+// TryHeartbeat renews and returns the error.
+func (c *Client) TryHeartbeat(req store.HeartbeatRequest) (Beaten, error) {
+	a, span, err := call(c.run.ctx, c, func() string { return showHeartbeat(req) }, showBeaten, func(ctx context.Context) (store.HeartbeatAnswer, error) {
+		return c.process.Heartbeat(ctx, req)
+	})
+	return Beaten{a, span}, err
+}
+
+// Heartbeat renews.
+func (c *Client) Heartbeat(req store.HeartbeatRequest) Beaten {
+	a, err := c.TryHeartbeat(req)
+	c.must("heartbeat", err)
+	return a
+}
+
+// TryFinish finishes and returns the error.
+func (c *Client) TryFinish(req store.FinishRequest) (Finished, error) {
+	a, span, err := call(c.run.ctx, c, func() string { return showFinish(req) }, showFinished, func(ctx context.Context) (store.FinishAnswer, error) {
+		return c.process.Finish(ctx, req)
+	})
+	return Finished{a, span}, err
+}
+
+// Finish finishes.
+func (c *Client) Finish(req store.FinishRequest) Finished {
+	a, err := c.TryFinish(req)
+	c.must("finish", err)
+	return a
+}
+
+// TryUnfinished recalls unfinished runs and returns the error.
+func (c *Client) TryUnfinished(jobs ...string) (Listed, error) {
+	a, span, err := call(c.run.ctx, c, func() string { return fmt.Sprintf("unfinished of %d jobs", len(jobs)) }, showListed, func(ctx context.Context) (store.UnfinishedAnswer, error) {
+		return c.process.Unfinished(ctx, store.UnfinishedRequest{Jobs: jobs})
+	})
+	if err == nil {
+		c.sane(checkListed(a))
+	}
+	return Listed{a, span}, err
+}
+
+// Unfinished recalls unfinished runs; without names, of all jobs.
+func (c *Client) Unfinished(jobs ...string) Listed {
+	a, err := c.TryUnfinished(jobs...)
+	c.must("recall of unfinished runs", err)
+	return a
+}
+
+// TryHistory reads a page of history and returns the error.
+func (c *Client) TryHistory(req store.HistoryRequest) (Page, error) {
+	a, span, err := call(c.run.ctx, c, func() string { return showHistory(req) }, showPage, func(ctx context.Context) (store.HistoryAnswer, error) {
+		return c.process.History(ctx, req)
+	})
+	if err == nil {
+		c.sane(checkPage(req, a))
+	}
+	return Page{a, span}, err
+}
+
+// HistoryPage reads a page of history.
+func (c *Client) HistoryPage(req store.HistoryRequest) Page {
+	a, err := c.TryHistory(req)
+	c.must("history", err)
+	return a
+}
+
+// History reads the newest attempts of a job, as many as can be read at once.
+func (c *Client) History(job string) []store.Attempt {
+	return c.HistoryPage(store.HistoryRequest{Job: job, Limit: store.MaxHistory}).Attempts
+}
+
+// Describe asks the process to describe the store.
+func (c *Client) Describe() store.Description {
+	d, _, err := call(c.run.ctx, c, func() string { return "describe" }, func(d store.Description) string { return d.Product }, c.process.Describe)
+	c.must("describe", err)
+	return d
+}
+
+// must ends the check on an error where an answer is due.
+func (c *Client) must(verb string, err error) {
+	if err != nil {
+		c.run.Fatalf("%s through %s: an error where an answer is due: %v", verb, c.name, err)
+	}
+}
+
+// sane ends the check on an answer that no store may give.
+func (c *Client) sane(fault string) {
+	if fault != "" {
+		c.run.Fatalf("an answer of %s that no store may give: %s", c.name, fault)
+	}
+}
+
+// call makes one call of a check, within the check's context and the time that
+// a call may take.
+func call[A any](ctx context.Context, c *Client, what func() string, show func(A) string, f func(ctx context.Context) (A, error)) (A, Span, error) {
+	r := c.run
+	limit := r.suite.CallLimit
+	bound, cancel := context.WithTimeoutCause(ctx, limit, errCallLimit)
+	defer cancel()
+	span := Span{Called: time.Now()}
+	a, err := bounded(bound, func() (A, error) { return f(bound) })
+	span.Returned = time.Now()
+
+	answer := ""
+	if err != nil {
+		answer = "error: " + err.Error()
+	} else {
+		answer = show(a)
+	}
+	r.trace.add(c.name, what(), answer, span)
+
+	switch {
+	case err == nil:
+	case errors.Is(err, errHang):
+		r.broke("%s through %s: %v", what(), c.name, err)
+	case errors.Is(err, errPanic):
+		r.broke("%s through %s: %v", what(), c.name, err)
+	case r.ctx.Err() != nil:
+		r.broke("%v, in %s through %s: %v", context.Cause(r.ctx), what(), c.name, err)
+	case errors.Is(context.Cause(bound), errCallLimit):
+		r.broke("%s through %s has not returned for %v: %v", what(), c.name, limit, err)
+	}
+	return a, span, err
+}
+
+// errCallLimit says that a call took longer than any call may.
+var errCallLimit = errors.New("the call took longer than any call may")

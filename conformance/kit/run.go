@@ -1,0 +1,234 @@
+package kit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/anarchon-go/anarchon/core/store"
+)
+
+// Run is a check at work: what it may use, and where it says what it saw. Its
+// methods are safe for concurrent use, but only those of a goroutine started by
+// [Run.Parallel], or the check's own, may end the check.
+type Run struct {
+	ctx   context.Context
+	suite *Suite
+	check Check
+	trace trace
+	began time.Time
+	seed  uint64
+
+	mu      sync.Mutex
+	rand    *rand.Rand
+	outcome Outcome // 0 while undecided
+	reason  string
+	figures []Figure
+	pooled  []Process // to give back
+	own     []Process // to close
+	broken  map[Process]bool
+}
+
+func newRun(ctx context.Context, s *Suite, c Check, seed uint64) *Run {
+	now := time.Now()
+	return &Run{
+		ctx: ctx, suite: s, check: c, began: now, seed: s.Seed,
+		trace:  trace{start: now},
+		rand:   rand.New(rand.NewPCG(seed, seed>>32)),
+		broken: map[Process]bool{},
+	}
+}
+
+// Context ends with the check's limit.
+func (r *Run) Context() context.Context { return r.ctx }
+
+// Description is what the subject declares of itself.
+func (r *Run) Description() store.Description { return r.suite.description }
+
+// Leases reports whether the subject is a lease backend.
+func (r *Run) Leases() bool { return r.suite.description.Kind == store.KindLease }
+
+// Lease is the short lease, for attempts whose lease must end within the check.
+func (r *Run) Lease() time.Duration { return r.suite.Lease }
+
+// Job returns a job name that no other check and no other run uses.
+func (r *Run) Job(name string) string {
+	return fmt.Sprintf("%s %s %s", r.check.ID, r.suite.tag, name)
+}
+
+// Namespace returns a namespace that no other check and no other run uses, of
+// lower case letters, digits and underscores.
+func (r *Run) Namespace(name string) string {
+	return fmt.Sprintf("conf_%s_%x_%s", r.suite.tag, uint32(hash(r.check.ID)), name)
+}
+
+// Slot returns the i-th slot of every job, a whole second, in the past: the
+// requests of [Run.Ask] are never too late or too early for it.
+func (r *Run) Slot(i int) int64 { return r.suite.base + int64(i)*1000 }
+
+// IntN draws a number from 0 to n-1. The seed repeats it, as long as the check
+// draws from one goroutine.
+func (r *Run) IntN(n int) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.rand.IntN(n)
+}
+
+// Open opens n independent processes onto the store.
+func (r *Run) Open(n int) []*Client {
+	procs, err := r.suite.pool.take(r.ctx, n)
+	if err != nil {
+		r.broke("opening %d processes: %v", n, err)
+	}
+	r.mu.Lock()
+	r.pooled = append(r.pooled, procs...)
+	r.mu.Unlock()
+	clients := make([]*Client, n)
+	for i, p := range procs {
+		clients[i] = &Client{run: r, process: p, name: fmt.Sprintf("p%d", i+1)}
+	}
+	return clients
+}
+
+// OpenNamespace opens a process in a namespace of its own. It fails with
+// [ErrNoNamespace] where the subject has none.
+func (r *Run) OpenNamespace(namespace string) (*Client, error) {
+	p, err := open(r.ctx, r.suite.Subject, namespace)
+	if errors.Is(err, ErrNoNamespace) {
+		return nil, err
+	}
+	if err != nil {
+		r.broke("opening a process in namespace %q: %v", namespace, err)
+	}
+	r.mu.Lock()
+	r.own = append(r.own, p)
+	r.mu.Unlock()
+	return &Client{run: r, process: p, name: namespace}, nil
+}
+
+// Kill ends a client's process as kill -9 does. The check must say [NeedKill].
+func (r *Run) Kill(c *Client) {
+	r.mu.Lock()
+	r.broken[c.process] = true
+	r.mu.Unlock()
+	if err := c.process.(Killer).Kill(); err != nil {
+		r.broke("killing the plugin of %s: %v", c.name, err)
+	}
+}
+
+// Parallel calls f for 0 to n-1, each in its own goroutine, all let go at once,
+// and returns when all have returned. If one ended the check, so does Parallel.
+func (r *Run) Parallel(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	start := make(chan struct{})
+	for i := range n {
+		wg.Go(func() {
+			defer func() {
+				if p := recover(); p != nil {
+					r.end(Error, fmt.Sprintf("the check panicked: %v\n%s", p, debug.Stack()))
+				}
+			}()
+			<-start
+			f(i)
+		})
+	}
+	close(start)
+	wg.Wait()
+	r.mu.Lock()
+	over := r.outcome != 0
+	r.mu.Unlock()
+	if over {
+		runtime.Goexit()
+	}
+}
+
+// Sleep waits, or ends the check if its time is over.
+func (r *Run) Sleep(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.ctx.Done():
+		r.broke("%v", context.Cause(r.ctx))
+	}
+}
+
+// SleepUntil waits for a moment of this process's clock.
+func (r *Run) SleepUntil(t time.Time) { r.Sleep(time.Until(t)) }
+
+// Figure adds a measured value to the report.
+func (r *Run) Figure(name, format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.figures = append(r.figures, Figure{name, fmt.Sprintf(format, args...)})
+}
+
+// Fatalf ends the check: the subject broke the rule.
+func (r *Run) Fatalf(format string, args ...any) {
+	r.end(Fail, fmt.Sprintf(format, args...))
+	runtime.Goexit()
+}
+
+// Skip ends the check: the subject declares that it can't.
+func (r *Run) Skip(reason string) {
+	r.end(Skip, reason)
+	runtime.Goexit()
+}
+
+// Inconclusive ends the check as an error: it could not see what it had to see,
+// and that says nothing about the subject.
+func (r *Run) Inconclusive(format string, args ...any) { r.broke(format, args...) }
+
+func (r *Run) broke(format string, args ...any) {
+	r.end(Error, fmt.Sprintf(format, args...))
+	runtime.Goexit()
+}
+
+// end decides the check; the first decision stays. What is seen after the
+// check's time is over proves nothing.
+func (r *Run) end(o Outcome, reason string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.outcome != 0 {
+		return
+	}
+	if o == Fail && r.ctx.Err() != nil {
+		o = Error
+		reason = fmt.Sprintf("%v; then: %s", context.Cause(r.ctx), reason)
+	}
+	r.outcome, r.reason = o, reason
+}
+
+// close takes the result and gives the processes back.
+func (r *Run) close() Result {
+	r.mu.Lock()
+	if r.outcome == 0 {
+		r.outcome = Pass
+	}
+	res := Result{
+		Check: r.check, Outcome: r.outcome, Reason: r.reason, Figures: r.figures,
+		Seed: r.seed, Took: time.Since(r.began),
+	}
+	drop := r.own
+	for _, p := range r.pooled {
+		if r.outcome.Bad() || r.broken[p] {
+			drop = append(drop, p)
+		} else {
+			r.suite.pool.put(p)
+		}
+	}
+	r.mu.Unlock()
+
+	if res.Outcome.Bad() {
+		res.Calls = r.trace.last()
+	}
+	if err := closeAll(drop); err != nil && res.Outcome == Pass {
+		res.Outcome, res.Reason = Error, fmt.Sprintf("closing the check's processes: %v", err)
+	}
+	return res
+}

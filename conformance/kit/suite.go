@@ -1,0 +1,126 @@
+package kit
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"runtime/debug"
+	"time"
+
+	"github.com/anarchon-go/anarchon/core/store"
+)
+
+// Defaults of a [Suite].
+const (
+	DefaultLease     = 400 * time.Millisecond
+	DefaultCallLimit = 20 * time.Second
+	DefaultLimit     = time.Minute
+)
+
+// Suite runs checks against one subject. Fill in the fields, call Start once,
+// then Run from any number of goroutines, then Close.
+type Suite struct {
+	Subject   Subject
+	Seed      uint64        // of all random draws; each check derives its own
+	Lease     time.Duration // the short lease of checks that see one end; 0 means DefaultLease
+	CallLimit time.Duration // after which a call counts as hanging; 0 means DefaultCallLimit
+
+	description store.Description
+	kills       bool // the subject's processes can be killed
+	pool        pool
+	tag         string // makes this run's job names its own
+	base        int64  // the first slot that checks use
+}
+
+// Start opens the subject a first time and asks it to describe itself.
+func (s *Suite) Start(ctx context.Context) (store.Description, error) {
+	if s.Lease == 0 {
+		s.Lease = DefaultLease
+	}
+	if s.CallLimit == 0 {
+		s.CallLimit = DefaultCallLimit
+	}
+	s.pool.subject = s.Subject
+	now := time.Now()
+	s.tag = fmt.Sprintf("%x", uint64(now.UnixNano())^s.Seed)
+	s.base = now.Add(-2 * time.Hour).Truncate(time.Second).UnixMilli()
+
+	ctx, cancel := context.WithTimeout(ctx, s.CallLimit)
+	defer cancel()
+	procs, err := s.pool.take(ctx, 1)
+	if err != nil {
+		return store.Description{}, fmt.Errorf("opening the subject: %w", err)
+	}
+	d, err := bounded(ctx, func() (store.Description, error) { return procs[0].Describe(ctx) })
+	if err != nil {
+		closeAll(procs)
+		return store.Description{}, fmt.Errorf("asking the subject to describe itself: %w", err)
+	}
+	_, s.kills = procs[0].(Killer)
+	s.pool.put(procs[0])
+	s.description = d
+	return d, nil
+}
+
+// Close closes what the suite opened.
+func (s *Suite) Close() error { return s.pool.close() }
+
+// Run runs one check and returns within its limit and a little grace, whatever
+// the subject does. It is safe for concurrent use.
+func (s *Suite) Run(ctx context.Context, c Check) Result {
+	limit := c.Limit
+	if limit == 0 {
+		limit = DefaultLimit
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the check took longer than its limit of %v", limit))
+	defer cancel()
+
+	seed := s.Seed ^ hash(c.ID)
+	r := newRun(ctx, s, c, seed)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil {
+				r.end(Error, fmt.Sprintf("the check panicked: %v\n%s", p, debug.Stack()))
+			}
+		}()
+		if why := s.lacks(c); why != "" {
+			r.end(Skip, why)
+			return
+		}
+		c.Do(r)
+	}()
+
+	// Every call is bounded by ctx, so that a check returns soon after it. One
+	// that loops without calling anything is left behind.
+	select {
+	case <-done:
+	case <-ctx.Done():
+		timer := time.NewTimer(2 * grace)
+		defer timer.Stop()
+		select {
+		case <-done:
+		case <-timer.C:
+			r.end(Error, "the check has not returned: "+context.Cause(ctx).Error())
+		}
+	}
+	return r.close()
+}
+
+// lacks says what the subject declares not to have of a check's needs.
+func (s *Suite) lacks(c Check) string {
+	switch {
+	case c.Needs&NeedHistory != 0 && !s.description.History:
+		return "the plugin declares no history"
+	case c.Needs&NeedKill != 0 && !s.kills:
+		return "the subject runs inside this process and can't be killed"
+	}
+	return ""
+}
+
+func hash(s string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(s))
+	return h.Sum64()
+}
