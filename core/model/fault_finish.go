@@ -34,7 +34,7 @@ var finishFaults = map[Fault]fault{
 		},
 	},
 	FaultFinishTwice: {
-		name: "finish-twice", breaks: "R-FINISH-2", kinds: lease,
+		name: "finish-twice", breaks: "R-FINISH-2", kinds: both,
 		doc: "a second finish with another outcome replaces the first",
 		job: func(do *steps) {
 			do.endsAs = func(j *Job, r *run, a *store.Attempt, o store.Outcome) bool {
@@ -50,7 +50,7 @@ var finishFaults = map[Fault]fault{
 		},
 	},
 	FaultFinishRepeatLost: {
-		name: "finish-repeat-lost", breaks: "R-FINISH-2", kinds: lease,
+		name: "finish-repeat-lost", breaks: "R-FINISH-2", kinds: both,
 		doc:   "a repeated finish is answered lost: a runner whose answer was lost thinks that its work was",
 		job:   func(do *steps) { do.endsAs = func(*Job, *run, *store.Attempt, store.Outcome) bool { return false } },
 		taken: func(do *takenSteps) { do.endedAs = func(*takenRun, store.Outcome) bool { return false } },
