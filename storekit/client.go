@@ -25,6 +25,8 @@ type Client struct {
 	spec   Plugin
 	launch launcher
 
+	healthTimeout time.Duration // a constant, but for tests
+
 	life    context.Context // ends when Close has waited long enough
 	endLife context.CancelCauseFunc
 
@@ -48,12 +50,13 @@ var _ store.Store = (*Client)(nil)
 
 func newClient(name string, spec Plugin, l launcher) *Client {
 	c := &Client{
-		name:    name,
-		spec:    spec,
-		launch:  l,
-		closing: make(chan struct{}),
-		idle:    make(chan struct{}),
-		closed:  make(chan struct{}),
+		name:          name,
+		spec:          spec,
+		launch:        l,
+		healthTimeout: healthTimeout,
+		closing:       make(chan struct{}),
+		idle:          make(chan struct{}),
+		closed:        make(chan struct{}),
 	}
 	c.life, c.endLife = context.WithCancelCause(context.Background())
 	c.claims = newLane(c.life, c.sendClaims)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -41,6 +42,8 @@ type generation struct {
 	info   Info
 	dir    string // of its socket
 	born   time.Time
+
+	probing atomic.Bool // its health is being asked
 }
 
 // launch starts a process, shakes hands and configures it, until ctx is done. It

@@ -20,6 +20,9 @@ const (
 	healthyAfter = 10 * time.Second
 	firstPause   = 100 * time.Millisecond
 	longestPause = 30 * time.Second
+	// healthTimeout is the time in which a plugin must answer if it lives. It is
+	// generous: a machine that swaps is no reason to kill.
+	healthTimeout = 5 * time.Second
 )
 
 // pause is the time to wait before the start that follows n failures in a row:
@@ -143,6 +146,9 @@ func (c *Client) exchange(ctx context.Context, verb string, call func(context.Co
 	}
 	switch code := status.Code(err); {
 	case ctx.Err() != nil:
+		if sent.Load() {
+			c.probe(g)
+		}
 		return c.fail(verb, class, context.Cause(ctx))
 	case code == codes.Unimplemented:
 		return c.fail(verb, store.ErrUnsupported, errors.New("the plugin does not know this call"))
@@ -160,6 +166,25 @@ func (c *Client) exchange(ctx context.Context, verb string, call func(context.Co
 		return c.fail(verb, class, errGone)
 	}
 	return c.fail(verb, class, errors.New(g.log.scrub(err.Error())))
+}
+
+// probe asks a plugin that left a call without an answer if it still serves any,
+// and kills it if not: the next call starts another. The plugin's process may be
+// stopped or deadlocked; a store that is slow or away is no reason.
+func (c *Client) probe(g *generation) {
+	if !g.probing.CompareAndSwap(false, true) {
+		return
+	}
+	go func() {
+		defer g.probing.Store(false)
+		ctx, cancel := context.WithTimeout(c.life, c.healthTimeout)
+		defer cancel()
+		_, err := g.svc.Health(ctx, &pb.HealthRequest{})
+		if status.Code(err) == codes.DeadlineExceeded && c.life.Err() == nil {
+			g.log.logger.Error("the plugin hangs and is killed", "silent", c.healthTimeout, "pid", g.proc.pid())
+			g.proc.kill()
+		}
+	}()
 }
 
 // retrying makes a call on a plugin that runs, and makes it again as long as it

@@ -1654,7 +1654,8 @@ func (*ClaimResult_Error) isClaimResult_Result() {}
 type ClaimAnswer struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Verdict Verdict                `protobuf:"varint,1,opt,name=verdict,proto3,enum=anarchon.store.v1.Verdict" json:"verdict,omitempty"`
-	// WON, RUNNING: that attempt, from 1. EXHAUSTED: attempts that counted.
+	// WON, RUNNING: that attempt, from 1; RUNNING: 0 if the claim follows an attempt
+	// that the store does not know. EXHAUSTED: attempts that counted.
 	Attempt int32 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	// WON: the fencing token, 0 where the backend can't fence.
 	Token int64 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`

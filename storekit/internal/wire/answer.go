@@ -55,8 +55,8 @@ func checkVerdict(a store.ClaimAnswer) error {
 	switch a.Verdict {
 	case store.VerdictWon:
 		return atLeast("won, attempt", int64(a.Attempt), 1)
-	case store.VerdictRunning:
-		return atLeast("running, attempt", int64(a.Attempt), 1)
+	case store.VerdictRunning: // attempt 0: the claim follows one that the store does not know
+		return atLeast("running, attempt", int64(a.Attempt), 0)
 	case store.VerdictExhausted:
 		return atLeast("exhausted, attempts", int64(a.Attempt), 1)
 	case store.VerdictOverlap, store.VerdictSuperseded:

@@ -1,0 +1,89 @@
+package storekit
+
+import (
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/anarchon-go/anarchon/core/store"
+)
+
+func TestCrashInACallIsUnknown(t *testing.T) {
+	c := open(t, testPlugin(t, "plugin", nil))
+	_, err := c.Claim(t.Context(), claim("exit:had enough"))
+	if !errors.Is(err, store.ErrUnknown) || errors.Is(err, store.ErrNotApplied) {
+		t.Fatalf("claim during the crash: %v; want unknown", err)
+	}
+	for _, want := range []string{"plugin fake", "claim", "exit status 3", "I am leaving: had enough"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q does not say %q", err, want)
+		}
+	}
+	if a, err := c.Claim(t.Context(), claim("a")); err != nil || a.Verdict != store.VerdictWon {
+		t.Fatalf("claim after the crash: %+v, %v; want the next process to answer", a, err)
+	}
+}
+
+func TestKilledBeforeACallIsStartedAgain(t *testing.T) {
+	c := open(t, testPlugin(t, "plugin", map[string]any{"poolSize": 3}))
+	for range 3 {
+		before := c.PID()
+		syscall.Kill(before, syscall.SIGKILL)
+		// At once: the connection may look alive still, but nothing that was sent is
+		// ever made again, so unknown is the only other answer.
+		_, err := c.Claim(t.Context(), claim("a"))
+		if err != nil && !errors.Is(err, store.ErrUnknown) {
+			t.Fatalf("claim: %v", err)
+		}
+		if _, err := c.Describe(t.Context()); err != nil {
+			t.Fatalf("describe: %v", err)
+		}
+		if after := c.PID(); after == before || after == 0 {
+			t.Fatalf("pid %d after %d", after, before)
+		}
+	}
+}
+
+func TestStoppedProcess(t *testing.T) {
+	p := testPlugin(t, "plugin", nil)
+	p.CallTimeout = 300 * time.Millisecond
+	p.CloseTimeout = time.Second
+	c := open(t, p)
+	pid := c.PID()
+	syscall.Kill(pid, syscall.SIGSTOP)
+	begin := time.Now()
+	_, err := c.Claim(t.Context(), claim("a"))
+	if !errors.Is(err, store.ErrUnknown) || !strings.Contains(err.Error(), "300ms") {
+		t.Errorf("claim: %v; want unknown after 300ms", err)
+	}
+	if took := time.Since(begin); took > 2*time.Second {
+		t.Errorf("the call took %v; its deadline was 300ms", took)
+	}
+	begin = time.Now()
+	err = c.Close()
+	if took := time.Since(begin); took > 3*time.Second {
+		t.Errorf("Close took %v; its bound is 1s", took)
+	}
+	if err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("Close: %v; want it to say that the plugin was killed", err)
+	}
+	awaitGone(t, pid, 2*time.Second)
+	if _, err := c.Claim(t.Context(), claim("a")); !errors.Is(err, store.ErrNotApplied) {
+		t.Errorf("claim after Close: %v; want not applied", err)
+	}
+}
+
+// awaitGone waits until no process has the pid.
+func awaitGone(t *testing.T, pid int, most time.Duration) {
+	t.Helper()
+	for deadline := time.Now().Add(most); ; time.Sleep(5 * time.Millisecond) {
+		if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("process %d is still there after %v", pid, most)
+		}
+	}
+}
