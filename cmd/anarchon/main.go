@@ -1,0 +1,77 @@
+// Command anarchon shows, inspects and proves what the anarchon packages do.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes.
+const (
+	exitOK     = 0
+	exitFailed = 1 // the command ran and its answer is no, or it failed on the way
+	exitUsage  = 2 // the command line is wrong
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:]))
+}
+
+func run(ctx context.Context, args []string) int {
+	root := &cobra.Command{
+		Use:   "anarchon",
+		Short: "A leaderless distributed scheduler: see it, look into its stores, prove its plugins",
+		Long: `anarchon runs jobs on many machines without a leader: for each slot of a job
+every instance asks a shared store, and the store grants the run to exactly one.
+
+Exit codes: 0 yes, 1 no or failed, 2 the command line is wrong.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.AddCommand(demoCommand(), runsCommand())
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w; see: %s --help", err, c.CommandPath())}
+	})
+	root.SetArgs(longFlags(args))
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintln(os.Stderr, "anarchon:", err)
+	var usage usageError
+	if errors.As(err, &usage) || strings.HasPrefix(err.Error(), "unknown command") {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// usageError is a fault of the command line.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// longFlags lets a long flag be written with one dash, as Go's own tools have
+// it: -for 30s. There are no combined short flags.
+func longFlags(args []string) []string {
+	out := make([]string, len(args))
+	for i, a := range args {
+		if a == "--" {
+			copy(out[i:], args[i:])
+			break
+		}
+		if len(a) > 2 && a[0] == '-' && (a[1] >= 'a' && a[1] <= 'z') {
+			a = "-" + a
+		}
+		out[i] = a
+	}
+	return out
+}

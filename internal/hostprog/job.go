@@ -1,0 +1,90 @@
+package hostprog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/anarchon-go/anarchon/core"
+)
+
+// Job is a job that only takes time.
+type Job struct {
+	Name    string
+	Every   time.Duration
+	Takes   time.Duration // how long a run lasts
+	Overlap string        // "skip" or "allow"
+	Ignores bool          // the handler ignores its context
+}
+
+// jobKeys are the settings that ParseJob knows.
+var jobKeys = []string{"every", "takes", "overlap", "ignores"}
+
+// ParseJob reads a job as a person writes it on a command line:
+// "name,every=3s,takes=7s,overlap=allow,ignores=true".
+func ParseJob(text string) (Job, error) {
+	name, rest, _ := strings.Cut(text, ",")
+	j := Job{Name: name, Every: 10 * time.Second, Takes: time.Second, Overlap: "skip"}
+	if name == "" {
+		return j, fmt.Errorf("job %q has no name; write NAME,every=10s,takes=1s", text)
+	}
+	for setting := range strings.SplitSeq(rest, ",") {
+		if setting == "" {
+			continue
+		}
+		key, value, ok := strings.Cut(setting, "=")
+		if !ok || !slices.Contains(jobKeys, key) {
+			return j, fmt.Errorf("job %q: %q is no setting; known are %s", name, setting, strings.Join(jobKeys, "=, ")+"=")
+		}
+		var err error
+		switch key {
+		case "every":
+			j.Every, err = time.ParseDuration(value)
+		case "takes":
+			j.Takes, err = time.ParseDuration(value)
+		case "overlap":
+			if j.Overlap = value; value != "skip" && value != "allow" {
+				err = errors.New("it must be skip or allow")
+			}
+		case "ignores":
+			j.Ignores, err = strconv.ParseBool(value)
+		}
+		if err != nil {
+			return j, fmt.Errorf("job %q: %s is %q: %w", name, key, value, err)
+		}
+	}
+	return j, nil
+}
+
+// core returns the job as core runs it.
+func (j Job) core() core.Job {
+	overlap := core.Skip
+	if j.Overlap == "allow" {
+		overlap = core.Allow
+	}
+	return core.Job{
+		Name:     j.Name,
+		Schedule: core.Every(j.Every),
+		Handler:  j.run,
+		Timing:   core.Timing{Overlap: overlap},
+	}
+}
+
+func (j Job) run(ctx context.Context, _ core.Run) error {
+	timer := time.NewTimer(j.Takes)
+	defer timer.Stop()
+	cancelled := ctx.Done()
+	if j.Ignores {
+		cancelled = nil
+	}
+	select {
+	case <-timer.C:
+		return nil
+	case <-cancelled:
+		return context.Cause(ctx)
+	}
+}
