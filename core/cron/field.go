@@ -55,8 +55,8 @@ const (
 // An item is one element of a field's list.
 type item struct {
 	kind   itemKind
-	lo, hi int
-	step   int // 0: none
+	lo, hi uint8
+	step   uint8 // 0: none
 }
 
 // parseItem reads one element of a list; at is its 0-based place in the expression.
@@ -82,7 +82,7 @@ func (p *parser) parseItem(f *fieldSpec, text string, at int) (item, error) {
 			return item{}, err
 		}
 		hint := fmt.Sprintf("write %s, or */%d", short(base), step)
-		if step <= f.max-f.fold(lo) {
+		if int(step) <= f.max-int(f.fold(lo)) {
 			hint = fmt.Sprintf("write %s-%d/%d to go on to the end of the field, or */%d", short(base), f.max, step, step)
 		}
 		return item{}, p.fail(at, fmt.Sprintf("%q has a step but no range", short(text)), hint)
@@ -106,11 +106,11 @@ func (p *parser) parseItem(f *fieldSpec, text string, at int) (item, error) {
 }
 
 // fold turns weekday 7 into 0.
-func (f *fieldSpec) fold(value int) int {
+func (f *fieldSpec) fold(value int) uint8 {
 	if f.field == fieldDow {
-		return value % 7
+		value %= 7
 	}
-	return value
+	return uint8(value)
 }
 
 // size gives the number of values that a range covers.
@@ -118,7 +118,7 @@ func (it item) size(f *fieldSpec) int {
 	if it.kind == kindAny {
 		return f.count()
 	}
-	return (it.hi-it.lo+f.count())%f.count() + 1
+	return (int(it.hi)-int(it.lo)+f.count())%f.count() + 1
 }
 
 // parseAny reads *, ? and */n.
@@ -140,7 +140,7 @@ func (p *parser) parseAny(f *fieldSpec, text string, at int, hasStep bool) (item
 }
 
 // parseStep reads what follows the / of an item. A step that never steps (more than size, the number of values it runs over) is refused.
-func (p *parser) parseStep(f *fieldSpec, text string, at, size int, base string) (int, error) {
+func (p *parser) parseStep(f *fieldSpec, text string, at, size int, base string) (uint8, error) {
 	i := strings.IndexByte(text, '/') + 1
 	stepText := text[i:]
 	at += i
@@ -159,7 +159,7 @@ func (p *parser) parseStep(f *fieldSpec, text string, at, size int, base string)
 		}
 		return 0, p.fail(at, fmt.Sprintf("a step of %s is more than the %d values of %s in the %s field", short(stepText), size, base, f.name), hint)
 	}
-	return step, nil
+	return uint8(step), nil
 }
 
 // parseValue reads a number or a name.

@@ -38,6 +38,9 @@ func (s *Schedule) nominalGap() time.Duration {
 
 // closest gives the smallest distance between two neighbours of a set, 0 if there are no two.
 func closest(set uint64) int {
+	if set&(set>>1) != 0 {
+		return 1
+	}
 	gap := 0
 	for rest := set & (set - 1); rest != 0; rest, set = rest&(rest-1), rest {
 		if d := bits.TrailingZeros64(rest) - bits.TrailingZeros64(set); gap == 0 || d < gap {
@@ -52,8 +55,9 @@ func span(set uint64) int { return bits.Len64(set) - 1 - bits.TrailingZeros64(se
 
 // closestDays gives the smallest distance between two days that fire, over all 400 years of the calendar's cycle.
 //
-// A year is one of 14 kinds (leap or not, weekday of 1 January), so each kind is looked at once, and the cycle is walked from
-// year to year. It goes on 40 years into the next cycle, so that the step from the last day of a cycle to the first of the next counts.
+// A year is one of 14 kinds (leap or not, weekday of 1 January), so each kind is looked at once. Years are then put side by side:
+// 28 in a row without a century hold each kind followed by each kind that can follow it, which is enough if every year
+// fires. Else it takes the cycle, and 40 years of the next one, so that the step from the last day of a cycle to the first of the next counts.
 func (s *Schedule) closestDays() int {
 	type kind struct {
 		known       bool
@@ -61,51 +65,48 @@ func (s *Schedule) closestDays() int {
 	}
 	var kinds [2][7]kind
 	gap, prev := daysPerEra, -daysPerEra
-	for year, start := 2000, firstOf(2000, 1); year < 2000+yearsPerEra+40; year++ {
-		leap := 0
-		if isLeap(year) {
-			leap = 1
-		}
-		k := &kinds[leap][weekdayOf(start)]
+	everyYear := true
+	start := firstOf(2001, 1)
+	for year := 2001; gap > 1 && (year <= 2001+28 || !everyYear && year <= 2001+yearsPerEra+40); year++ {
+		leap := lengthOf(year, 2) - 28
+		w := weekdayOf(start)
+		k := &kinds[leap][w]
 		if !k.known {
 			var inside int
-			k.first, k.last, inside = s.daysInYear(year)
+			k.first, k.last, inside = s.daysInYear(leap, w)
 			k.known = true
 			gap = min(gap, inside)
 		}
 		if k.last >= 0 {
 			gap = min(gap, start+k.first-prev)
 			prev = start + k.last
-		}
-		if gap == 1 {
-			break
+		} else {
+			everyYear = false
 		}
 		start += 365 + leap
 	}
 	return gap
 }
 
-// daysInYear gives the first and the last day of a year that fire (0-based; last < 0 if none does) and the smallest distance between two.
-func (s *Schedule) daysInYear(year int) (first, last, gap int) {
+// daysInYear gives the first and the last day that fire in a year of 365+leap days that begins on weekday w (0-based; last < 0 if none
+// does) and the smallest distance between two.
+func (s *Schedule) daysInYear(leap, w int) (first, last, gap int) {
 	first, last, gap = -1, -1, daysPerEra
-	newYear := firstOf(year, 1)
-	for months := s.months; months != 0; months &= months - 1 {
-		month := bits.TrailingZeros16(months)
-		start := firstOf(year, month)
-		days := uint64(s.daysOf(year, month, start))
-		if days == 0 {
-			continue
+	start := 0
+	for month := 1; month <= 12 && gap > 1; month++ {
+		length := lengthOf(2000+1-leap, month)
+		if days := uint64(s.days[length-28][(w+start)%7]); days != 0 && s.months>>month&1 != 0 {
+			if n := closest(days); n > 0 {
+				gap = min(gap, n)
+			}
+			if head := start + bits.TrailingZeros64(days) - 1; first < 0 {
+				first = head
+			} else {
+				gap = min(gap, head-last)
+			}
+			last = start + bits.Len64(days) - 2
 		}
-		if n := closest(days); n > 0 {
-			gap = min(gap, n)
-		}
-		start -= newYear
-		if head := start + bits.TrailingZeros64(days) - 1; first < 0 {
-			first = head
-		} else {
-			gap = min(gap, head-last)
-		}
-		last = start + bits.Len64(days) - 2
+		start += length
 	}
 	return first, last, gap
 }

@@ -10,7 +10,7 @@ const (
 	// "0 0 * 2 MON#5": it comes after 12, 28 or 40 years.
 	searchSpan = int64(40*366) * secondsPerDay
 
-	// Times outside are not answered; inside no sum in this package can overflow.
+	// Times outside are neither taken nor given; inside no sum in this package can overflow.
 	maxUnix = int64(1) << 40 // about the year 36 800
 	minUnix = -maxUnix       // about the year -32 800
 )
@@ -24,7 +24,7 @@ func (s *Schedule) Next(after time.Time) time.Time {
 	if s.zone == nil || unix >= maxUnix || unix <= minUnix {
 		return time.Time{}
 	}
-	if next, ok := s.next(unix + 1); ok {
+	if next, ok := s.next(unix + 1); ok && next < maxUnix {
 		return time.Unix(next, 0).In(s.loc)
 	}
 	return time.Time{}
@@ -37,7 +37,7 @@ func (s *Schedule) Prev(at time.Time) time.Time {
 	if s.zone == nil || unix >= maxUnix || unix <= minUnix {
 		return time.Time{}
 	}
-	if prev, ok := s.prev(unix); ok {
+	if prev, ok := s.prev(unix); ok && prev > minUnix {
 		return time.Unix(prev, 0).In(s.loc)
 	}
 	return time.Time{}

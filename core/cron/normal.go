@@ -43,7 +43,7 @@ func normalForm(fields *fieldItems, expr string) string {
 
 // append writes an item as it would be parsed.
 func (it item) append(out []byte) []byte {
-	num := func(n int) { out = strconv.AppendInt(out, int64(n), 10) }
+	num := func(n uint8) { out = strconv.AppendInt(out, int64(n), 10) }
 	switch it.kind {
 	case kindAny:
 		out = append(out, '*')

@@ -59,8 +59,8 @@ func allows(list string, value, lowest, highest int, names []string) bool {
 		return n
 	}
 	for _, elem := range strings.Split(list, ",") {
-		if strings.ContainsAny(strings.TrimLeft(strings.ToUpper(elem), "JANFEBMRPYULGSOCTVDWHI"), "L#W") || strings.HasPrefix(elem, "L") {
-			continue // looked at in allowsDay
+		if isSpecial(strings.ToUpper(elem)) {
+			continue // looked at in allowsDayOfMonth
 		}
 		base, stepText, _ := strings.Cut(elem, "/")
 		step := 1
@@ -89,6 +89,12 @@ func allows(list string, value, lowest, highest int, names []string) bool {
 		}
 	}
 	return false
+}
+
+// isSpecial says whether an element is one of those with L, W or #. JUL is the one name that ends like them.
+func isSpecial(elem string) bool {
+	return elem[0] == 'L' || strings.HasSuffix(elem, "W") || strings.Contains(elem, "#") ||
+		strings.HasSuffix(elem, "L") && !strings.HasSuffix(elem, "JUL")
 }
 
 // allowsDay says whether the two day fields and the month allow a day (counted from 1970-01-01).

@@ -81,9 +81,7 @@ func (s *Schedule) compile(fields *fieldItems) {
 	s.fixed = true
 	for _, items := range fields[:fieldHour+1] {
 		for _, it := range items {
-			if it.kind == kindAny || it.step != 0 {
-				s.fixed = false
-			}
+			s.fixed = s.fixed && it.kind != kindAny && it.step == 0
 		}
 	}
 	s.seconds = setOf(fieldSecond, fields[fieldSecond])
@@ -131,12 +129,15 @@ func setOf(field int, items []item) uint64 {
 		if it.kind >= kindSpecials {
 			continue
 		}
-		lo := it.lo
-		if it.kind == kindAny {
-			lo = f.min
+		lo := f.min
+		if it.kind == kindRange {
+			lo = int(it.lo)
 		}
-		for i := 0; i < it.size(f); i += max(it.step, 1) {
-			set |= 1 << (f.min + (lo-f.min+i)%f.count())
+		for n, step := it.size(f), max(int(it.step), 1); n > 0; n -= step {
+			set |= 1 << lo
+			if lo += step; lo > f.max {
+				lo -= f.count()
+			}
 		}
 	}
 	return set

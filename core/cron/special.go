@@ -30,14 +30,14 @@ func (p *parser) parseSpecialDom(text string, at int) (item, bool, error) {
 			return fail(at+2, fmt.Sprintf("%q is not a number of days before the last of the month", short(text[2:])),
 				"write L for the last day, L-1 to L-30 for an earlier one")
 		}
-		return item{kind: kindLast, lo: n}, true, nil
+		return item{kind: kindLast, lo: uint8(n)}, true, nil
 	case strings.HasSuffix(text, "W"):
 		n, ok := number(text[:len(text)-1])
 		if !ok || n < 1 || n > 31 {
 			return fail(at, fmt.Sprintf("%q has no day of the month before the W", short(text)),
 				"write 1W to 31W for the workday nearest to a day, LW for the last workday of the month")
 		}
-		return item{kind: kindNearest, lo: n}, true, nil
+		return item{kind: kindNearest, lo: uint8(n)}, true, nil
 	case strings.HasSuffix(text, "L"):
 		return fail(at, fmt.Sprintf("%q is not a day of the month", short(text)),
 			"write L for the last day, L-3 for the third before it; 5L, the last Friday, goes into the day-of-week field")
@@ -59,7 +59,7 @@ func (p *parser) parseSpecialDow(f *fieldSpec, text string, at int) (item, bool,
 		if !ok || n < 1 || n > 5 {
 			return fail(at+len(day)+1, fmt.Sprintf("%q is not a week of the month", short(nth)), "use 1 to 5, or 5L for the last Friday")
 		}
-		return item{kind: kindNthDow, lo: f.fold(dow), hi: n}, true, nil
+		return item{kind: kindNthDow, lo: f.fold(dow), hi: uint8(n)}, true, nil
 	}
 	switch {
 	case text == "L":

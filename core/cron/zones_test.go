@@ -141,3 +141,12 @@ func mustLoad(t testing.TB, name string) *time.Location {
 	}
 	return loc
 }
+
+func loadAll(t testing.TB, names []string) []*time.Location {
+	t.Helper()
+	locs := make([]*time.Location, len(names))
+	for i, name := range names {
+		locs[i] = mustLoad(t, name)
+	}
+	return locs
+}
