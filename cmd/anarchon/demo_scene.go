@@ -152,7 +152,7 @@ func (ln *lane) status(now time.Time) string {
 	if len(ln.runs) > 0 {
 		var parts []string
 		for _, r := range ln.runs {
-			parts = append(parts, fmt.Sprintf("%s %s (attempt %d) since %s", r.Job, clock(r.Slot), r.Attempt, tenths(now.Sub(r.At))))
+			parts = append(parts, fmt.Sprintf("%s %s (attempt %d) for %s", r.Job, clock(r.Slot), r.Attempt, tenths(now.Sub(r.At))))
 		}
 		return "runs " + strings.Join(parts, ", ")
 	}
