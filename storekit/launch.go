@@ -74,9 +74,10 @@ func (l *launcher) launch(ctx context.Context) (*generation, error) {
 }
 
 func newPluginClient(ctx context.Context, proc *process, env []string, dir string) *plugin.Client {
+	// ctx bounds the launch; go-plugin's own bound comes after it.
 	timeout := time.Minute
 	if deadline, ok := ctx.Deadline(); ok {
-		timeout = max(time.Until(deadline), time.Millisecond)
+		timeout = max(0, time.Until(deadline)) + 10*time.Second
 	}
 	return plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig:  handshake,

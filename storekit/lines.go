@@ -44,10 +44,11 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 		part, rest, ended := bytes.Cut(p, []byte{'\n'})
 		p = rest
 		if !w.dropped {
-			w.buf = append(w.buf, part[:min(len(part), maxLine-len(w.buf))]...)
+			room := maxLine - len(w.buf)
+			w.buf = append(w.buf, part[:min(len(part), room)]...)
 			if full := len(w.buf) == maxLine; full || ended {
 				if line := bytes.TrimRight(w.buf, "\r"); len(line) > 0 {
-					w.emit(line, full && !ended)
+					w.emit(line, full && !ended || len(part) > room)
 				}
 				w.buf, w.dropped = w.buf[:0], full
 			}

@@ -2,6 +2,7 @@ package storekit
 
 import (
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -38,4 +39,93 @@ func testLogger(t testing.TB) *slog.Logger {
 		}
 	})
 	return l.logger()
+}
+
+func TestOddLinesOfAPlugin(t *testing.T) {
+	log := new(logBuffer)
+	p := testPlugin(t, "odd stderr", nil)
+	p.Logger = log.logger()
+	c := open(t, p)
+	if _, err := c.Claim(t.Context(), claim("print:later")); err != nil {
+		t.Error(err)
+	}
+	c.Close()
+	for _, want := range []string{
+		`level=INFO msg="{\"@message\":1}" plugin=fake`,
+		`level=INFO msg=fine plugin=fake`,
+		`level=WARN msg=careful plugin=fake count=3 deep="map[a:[1 map[b:<nil>]]]"`,
+		`msg="plain words"`,
+		`cut=true`,
+		`level=INFO msg="printed later" plugin=fake stream=stdout`,
+		`level=INFO msg="complained later" plugin=fake`,
+		`level=INFO msg=configured plugin=fake password="" poolSize=2`,
+	} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log does not say %s", want)
+		}
+	}
+	for line := range strings.Lines(log.String()) {
+		if len(line) > 2*maxLine {
+			t.Errorf("a line of %d bytes", len(line))
+		}
+	}
+}
+
+func FuzzHostLog(f *testing.F) {
+	for _, line := range oddLines {
+		f.Add([]byte(line))
+	}
+	f.Add([]byte(`{"@message":"s3cret","s3cret":"s3cret"}`))
+	f.Add([]byte("panic: s3cret\n\ngoroutine 1"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		out := new(logBuffer)
+		h := &hostLog{logger: out.logger()}
+		h.secrets.Store(scrubberOf([]string{"s3cret"}))
+		readLines(strings.NewReader(string(text)), h.stderr)
+		w := &lineWriter{emit: h.output("stdout")}
+		w.Write(text)
+		w.Write([]byte{'\n'})
+		if strings.Contains(out.String(), "s3cret") || strings.Contains(h.lastWords(), "s3cret") {
+			t.Errorf("the secret came through: %s", out)
+		}
+		if len(h.lastWords()) > keptLines*(keptLength+10) {
+			t.Errorf("%d bytes of last words", len(h.lastWords()))
+		}
+	})
+}
+
+func TestLines(t *testing.T) {
+	long := strings.Repeat("a", maxLine)
+	for _, c := range []struct {
+		in   string
+		want []string
+	}{
+		{"", nil},
+		{"a\nb\r\n\nc", []string{"a", "b", "c"}},
+		{"x\n" + long + "more\ny\n", []string{"x", long + "+", "y"}},
+		{long + long + long, []string{long + "+"}},
+		{"\n\n", nil},
+	} {
+		var read, written []string
+		collect := func(to *[]string) func([]byte, bool) {
+			return func(line []byte, cut bool) {
+				s := string(line)
+				if cut {
+					s += "+"
+				}
+				*to = append(*to, s)
+			}
+		}
+		readLines(strings.NewReader(c.in), collect(&read))
+		if !slices.Equal(read, c.want) {
+			t.Errorf("readLines(%.20q): %d lines; want %d", c.in, len(read), len(c.want))
+		}
+		w := &lineWriter{emit: collect(&written)}
+		for part := range slices.Chunk([]byte(c.in+"\n"), 1000) {
+			w.Write(part)
+		}
+		if !slices.Equal(written, c.want) {
+			t.Errorf("lineWriter(%.20q): %d lines; want %d", c.in, len(written), len(c.want))
+		}
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -53,6 +54,9 @@ func open(t testing.TB, p Plugin) *Client {
 	return c
 }
 
+// realStderr is the stderr that the process was started with.
+var realStderr = os.Stderr
+
 // fake is a backend in memory that does as its option "do" says.
 type fake struct {
 	Unimplemented
@@ -61,7 +65,6 @@ type fake struct {
 
 	mu      sync.Mutex
 	granted map[string]store.ClaimID
-	child   *exec.Cmd
 }
 
 func newFake(env Env) Backend { return &fake{env: env, granted: map[string]store.ClaimID{}} }
@@ -125,6 +128,16 @@ func (f *fake) Claim(ctx context.Context, r store.ClaimRequest) (store.ClaimAnsw
 	case "hang":
 		<-ctx.Done()
 		return store.ClaimAnswer{}, ctx.Err()
+	case "child", "child in its own session":
+		child := exec.Command("sleep", "60")
+		child.Stdout, child.Stderr = realStderr, realStderr
+		child.SysProcAttr = &syscall.SysProcAttr{Setsid: do != "child"}
+		if err := child.Start(); err != nil {
+			return store.ClaimAnswer{}, err
+		}
+	case "print":
+		fmt.Println("printed " + arg)
+		fmt.Fprintln(os.Stderr, "complained "+arg)
 	case "slow":
 		time.Sleep(300 * time.Millisecond)
 	case "error":

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -56,11 +57,12 @@ func scrubberOf(secrets []string) *scrubber {
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
 	for _, s := range secrets {
-		if len(s) >= minSecret {
-			pairs = append(pairs, s, "[secret]")
-			if quoted, err := json.Marshal(s); err == nil { // as in a JSON log line
-				pairs = append(pairs, strings.Trim(string(quoted), `"`), "[secret]")
-			}
+		if len(s) < minSecret {
+			continue
+		}
+		inJSON, _ := json.Marshal(s) // as in a log line; a string never fails
+		for _, form := range []string{s, inner(string(inJSON)), inner(strconv.Quote(s)), url.QueryEscape(s)} {
+			pairs = append(pairs, form, "[secret]")
 		}
 	}
 	if len(pairs) == 0 {
@@ -68,6 +70,9 @@ func scrubberOf(secrets []string) *scrubber {
 	}
 	return &scrubber{strings.NewReplacer(pairs...)}
 }
+
+// inner is a quoted text without its quotes.
+func inner(quoted string) string { return quoted[1 : len(quoted)-1] }
 
 // partsOf returns a secret and the secrets inside it.
 func partsOf(s string) []string {

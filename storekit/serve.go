@@ -34,11 +34,15 @@ func Serve(factory Factory) {
 	if os.Getenv(cookieKey) != cookieValue {
 		os.Exit(byHand(factory, os.Args, os.Stdout, os.Stderr))
 	}
-	stderr := os.Stderr // Serve of go-plugin puts a pipe in its place
+	stdout, stderr := os.Stdout, os.Stderr
 	logger := pluginLogger(stderr, os.Getenv(envLogLevel))
 	slog.SetDefault(logger)
 
 	s := newServer(factory(Env{Logger: logger}), logger)
+	// go-plugin puts pipes in the place of stdout and stderr and streams them through
+	// gRPC: the last words before an exit get lost there. The real ones are read by
+	// the host as well. The first call comes after go-plugin's swap.
+	s.atFirstCall = func() { os.Stdout, os.Stderr = stdout, stderr }
 	if watchLifeline(s, logger) {
 		// Registered and not read, rather than ignored: children of the plugin would
 		// inherit that. Registering SIGPIPE turns it into an error of the write, so

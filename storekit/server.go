@@ -21,6 +21,9 @@ type server struct {
 	backend Backend
 	logger  *slog.Logger
 
+	atFirstCall func() // may be nil
+	called      sync.Once
+
 	// base ends the contexts of all calls when stopping takes too long.
 	base    context.Context
 	endBase context.CancelFunc
@@ -90,6 +93,11 @@ func guard[T any](s *server, what string, class error, f func() (T, error)) (_ T
 }
 
 func (s *server) Info(context.Context, *pb.InfoRequest) (*pb.InfoResponse, error) {
+	s.called.Do(func() {
+		if s.atFirstCall != nil {
+			s.atFirstCall()
+		}
+	})
 	return guard(s, "Info", store.ErrNotApplied, func() (*pb.InfoResponse, error) {
 		return infoToProto(s.backend.Info()), nil
 	})
