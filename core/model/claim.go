@@ -24,7 +24,7 @@ func (j *Job) Claim(now int64, req store.ClaimRequest) (store.ClaimAnswer, error
 	}
 
 	a := j.judge(do, now, &req)
-	a.Fingerprint, a.Now = do.fingerprint(j, req.Fingerprint), now
+	a.Fingerprint, a.Now = j.fingerprint, now
 	if j.granted {
 		j.fingerprint = req.Fingerprint
 		j.historySize = do.historySize(j, req.HistorySize)

@@ -29,7 +29,6 @@ type steps struct {
 	closeOlder      func(j *Job, slot, now int64)
 	nextAttempt     func(r *run) int
 	token           func(j *Job, now int64, attempt int) store.Token
-	fingerprint     func(j *Job, asked string) string
 	historySize     func(j *Job, asked int) int
 
 	// Leases.
@@ -84,7 +83,6 @@ var truth = steps{
 	token: func(j *Job, now int64, _ int) store.Token {
 		return max(j.lastToken+1, store.Token(now))
 	},
-	fingerprint: func(j *Job, _ string) string { return j.fingerprint },
 	historySize: func(_ *Job, asked int) int { return asked },
 
 	leaseEnd:  func(now, lease, _ int64) int64 { return now + lease },
