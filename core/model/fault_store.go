@@ -67,7 +67,7 @@ var nameFaults = map[Fault]fault{
 	FaultNowMissing: {
 		name: "now-missing", breaks: "R-DESCRIBE-2", kinds: both,
 		doc:   "answers do not carry the store's clock",
-		store: func(do *storeSteps) { do.show = func(now *int64) { *now = 0 } },
+		store: func(do *storeSteps) { do.shown = func(int64) int64 { return 0 } },
 	},
 }
 

@@ -92,7 +92,7 @@ func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) (store.ClaimA
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a, err := s.do.claim(s, s.do.key(s.namespace, req.Job), s.now(), req)
-	s.do.show(&a.Now)
+	a.Now = s.do.shown(a.Now)
 	return a, err
 }
 
@@ -145,7 +145,7 @@ func (s *Store) Heartbeat(ctx context.Context, req store.HeartbeatRequest) (stor
 	if j, known := s.jobs[s.do.key(s.namespace, req.Job)].(*Job); known {
 		a = j.Heartbeat(a.Now, req)
 	}
-	s.do.show(&a.Now)
+	a.Now = s.do.shown(a.Now)
 	return a, nil
 }
 
@@ -163,7 +163,7 @@ func (s *Store) Finish(ctx context.Context, req store.FinishRequest) (store.Fini
 	key := s.do.key(s.namespace, req.Job)
 	a := s.job(key).Finish(s.now(), req)
 	s.do.trimmed(s, key)
-	s.do.show(&a.Now)
+	a.Now = s.do.shown(a.Now)
 	return a, nil
 }
 
@@ -181,7 +181,7 @@ func (s *Store) Unfinished(ctx context.Context, req store.UnfinishedRequest) (st
 			a.Runs = j.appendUnfinished(a.Runs, key.job, a.Now)
 		}
 	}
-	s.do.show(&a.Now)
+	a.Now = s.do.shown(a.Now)
 	return a, nil
 }
 
@@ -211,7 +211,7 @@ func (s *Store) History(ctx context.Context, req store.HistoryRequest) (store.Hi
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a, err := s.job(s.do.key(s.namespace, req.Job)).History(s.now(), req)
-	s.do.show(&a.Now)
+	a.Now = s.do.shown(a.Now)
 	return a, err
 }
 

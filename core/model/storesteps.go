@@ -15,7 +15,7 @@ type storeSteps struct {
 	claim   func(s *Store, key jobKey, now int64, req store.ClaimRequest) (store.ClaimAnswer, error)
 	trimmed func(s *Store, key jobKey) // after a job was written
 	seesAll func(namespace string, key jobKey) bool
-	show    func(now *int64) // what becomes of the now in an answer
+	shown   func(now int64) int64 // what an answer says of the store's now
 }
 
 var storeTruth = storeSteps{
@@ -26,7 +26,7 @@ var storeTruth = storeSteps{
 	claim:   (*Store).claim,
 	trimmed: func(*Store, jobKey) {}, // each job trims its own history
 	seesAll: func(namespace string, key jobKey) bool { return key.namespace == namespace },
-	show:    func(*int64) {},
+	shown:   func(now int64) int64 { return now },
 }
 
 func compareKeys(a, b jobKey) int {
