@@ -31,7 +31,7 @@ type Run struct {
 	figures []Figure
 	pooled  []Process // to give back
 	own     []Process // to close
-	broken  map[Process]bool
+	killed  map[Process]bool
 }
 
 func newRun(ctx context.Context, s *Suite, c Check, seed uint64) *Run {
@@ -40,7 +40,7 @@ func newRun(ctx context.Context, s *Suite, c Check, seed uint64) *Run {
 		ctx: ctx, suite: s, check: c, began: now, seed: s.Seed,
 		trace:  trace{start: now},
 		rand:   rand.New(rand.NewPCG(seed, seed>>32)),
-		broken: map[Process]bool{},
+		killed: map[Process]bool{},
 	}
 }
 
@@ -114,7 +114,7 @@ func (r *Run) OpenNamespace(namespace string) (*Client, error) {
 // Kill ends a client's process as kill -9 does. The check must say [NeedKill].
 func (r *Run) Kill(c *Client) {
 	r.mu.Lock()
-	r.broken[c.process] = true
+	r.killed[c.process] = true
 	r.mu.Unlock()
 	if err := c.process.(Killer).Kill(); err != nil {
 		r.broke("killing the plugin of %s: %v", c.name, err)
@@ -215,10 +215,14 @@ func (r *Run) close() Result {
 		Seed: r.seed, Took: time.Since(r.began),
 	}
 	drop := r.own
+	var killed []Process
 	for _, p := range r.pooled {
-		if r.outcome.Bad() || r.broken[p] {
+		switch {
+		case r.killed[p]:
+			killed = append(killed, p)
+		case r.outcome.Bad():
 			drop = append(drop, p)
-		} else {
+		default:
 			r.suite.pool.put(p)
 		}
 	}
@@ -227,6 +231,7 @@ func (r *Run) close() Result {
 	if res.Outcome.Bad() {
 		res.Calls = r.trace.last()
 	}
+	closeAll(killed) // it has nothing left to close well
 	if err := closeAll(drop); err != nil && res.Outcome == Pass {
 		res.Outcome, res.Reason = Error, fmt.Sprintf("closing the check's processes: %v", err)
 	}

@@ -1,0 +1,187 @@
+package subject
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/anarchon-go/anarchon/conformance/kit"
+	"github.com/anarchon-go/anarchon/core/store"
+	"github.com/anarchon-go/anarchon/storekit"
+)
+
+// Options say which plugin to open, and how.
+type Options struct {
+	Path    string            // its directory, which is built, or its binary; see [Find]
+	Variant string            // of its conformance.yaml; empty: the only one, or "default"
+	Config  map[string]string // options as a user writes them; they replace those of the variant
+	Logger  *slog.Logger      // for the plugins' own words; nil drops them
+}
+
+// Plugin is a subject of plugin processes: each one opened is a process of its
+// own, of the same binary with the same configuration.
+type Plugin struct {
+	binary    string
+	config    map[string]any
+	kind      store.Kind
+	about     kit.About
+	namespace bool // the plugin has that option
+	own       string
+	tmp       string
+	logger    *slog.Logger
+}
+
+// Load finds a plugin, builds it if it is a directory, and starts it once to ask
+// what it is. Close removes what Load made.
+func Load(ctx context.Context, o Options) (_ *Plugin, err error) {
+	path, err := Find(o.Path)
+	if err != nil {
+		return nil, err
+	}
+	dir := path
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !st.IsDir() {
+		dir = filepath.Dir(path)
+	}
+	settings, err := ReadSettings(filepath.Join(dir, SettingsFile))
+	if err != nil {
+		return nil, err
+	}
+	name, variant, err := settings.Pick(o.Variant)
+	if err != nil {
+		return nil, err
+	}
+	tmp, err := os.MkdirTemp("", "conformance")
+	if err != nil {
+		return nil, err
+	}
+	p := &Plugin{binary: path, kind: variant.Kind, tmp: tmp, logger: o.Logger}
+	if p.logger == nil {
+		p.logger = slog.New(slog.DiscardHandler)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.Close())
+		}
+	}()
+	data := filepath.Join(tmp, "data")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		return nil, err
+	}
+	if st.IsDir() {
+		if p.binary, err = Build(ctx, dir, tmp); err != nil {
+			return nil, err
+		}
+	}
+	p.config = variant.Expand(data)
+	for option, value := range o.Config {
+		p.config[option] = expand(value, data)
+	}
+	return p, p.ask(ctx, name)
+}
+
+// ask starts the plugin and learns its name and options.
+func (p *Plugin) ask(ctx context.Context, variant string) error {
+	c, err := p.open(ctx, p.config)
+	if err != nil {
+		return err
+	}
+	info := c.Info()
+	if err := c.Close(); err != nil {
+		return err
+	}
+	hash, err := hashFile(p.binary)
+	if err != nil {
+		return err
+	}
+	p.about = kit.About{Plugin: info.Name, Version: info.Version, Variant: variant, Hash: hash}
+	p.namespace = slices.ContainsFunc(info.Options, func(o storekit.Option) bool { return o.Name == namespaceOption })
+	if _, given := p.config[namespaceOption]; !given && p.namespace {
+		// A server may hold the jobs of others, or of an earlier run.
+		p.own = "conf_" + store.NewClaimID().String()[:12]
+	}
+	return nil
+}
+
+const namespaceOption = "namespace"
+
+func hashFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// Kind is what the plugin must declare to be, 0 if its settings leave it open.
+func (p *Plugin) Kind() store.Kind { return p.kind }
+
+// About names the plugin.
+func (p *Plugin) About() kit.About { return p.about }
+
+// Open starts one more process.
+func (p *Plugin) Open(ctx context.Context, namespace string) (kit.Process, error) {
+	config := p.config
+	if namespace == "" {
+		namespace = p.own
+	} else if !p.namespace {
+		return nil, kit.ErrNoNamespace
+	}
+	if namespace != "" {
+		config = maps.Clone(config)
+		config[namespaceOption] = namespace
+	}
+	c, err := p.open(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	return process{c}, nil
+}
+
+func (p *Plugin) open(ctx context.Context, config map[string]any) (*storekit.Client, error) {
+	return storekit.Open(ctx, storekit.Plugin{Path: p.binary, Config: config, Logger: p.logger})
+}
+
+// Close removes the temporary directory. Processes must be closed before.
+func (p *Plugin) Close() error { return os.RemoveAll(p.tmp) }
+
+// process is one running plugin.
+type process struct{ *storekit.Client }
+
+func (p process) Close(context.Context) error {
+	err := p.Client.Close()
+	if err != nil {
+		return fmt.Errorf("closing a plugin: %w", err)
+	}
+	return nil
+}
+
+// Kill ends the plugin's process as kill -9 does. The client would start it
+// again at the next call; the caller makes none.
+func (p process) Kill() error {
+	pid := p.PID()
+	if pid <= 0 {
+		return errors.New("the plugin does not run")
+	}
+	proc, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	return proc.Kill()
+}

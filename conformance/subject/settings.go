@@ -1,0 +1,215 @@
+package subject
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/anarchon-go/anarchon/core/store"
+)
+
+// SettingsFile, in a plugin's directory or beside its binary, says how the suite
+// runs the plugin:
+//
+//	variants:
+//	  default:
+//	    kind: lease          # what the plugin must declare; optional
+//	    config:              # the plugin's options
+//	      path: ${tmp}/store.db
+//
+// ${tmp} is a fresh directory of each run, gone after it.
+const SettingsFile = "conformance.yaml"
+
+// Settings are the contents of a [SettingsFile].
+type Settings struct {
+	Variants map[string]Variant
+}
+
+// Variant is one configuration that the plugin is judged in.
+type Variant struct {
+	Kind   store.Kind     // what the plugin must declare; 0 if left open
+	Config map[string]any // may hold ${tmp}
+}
+
+// defaultVariant is chosen if several are there and none is named.
+const defaultVariant = "default"
+
+// ReadSettings reads a settings file. A missing one means one variant without
+// options.
+func ReadSettings(path string) (Settings, error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Settings{Variants: map[string]Variant{defaultVariant: {}}}, nil
+	}
+	if err != nil {
+		return Settings{}, err
+	}
+	s, err := ParseSettings(b)
+	if err != nil {
+		return Settings{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// ParseSettings reads the contents of a settings file. Unknown keys are refused.
+func ParseSettings(b []byte) (Settings, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(b, &doc); err != nil {
+		return Settings{}, err
+	}
+	s := Settings{Variants: map[string]Variant{}}
+	if len(doc.Content) == 0 {
+		return s, errors.New("the file is empty; it must name at least one variant")
+	}
+	err := eachKey(doc.Content[0], []string{"variants"}, func(_ string, variants *yaml.Node) error {
+		return eachKey(variants, nil, func(name string, node *yaml.Node) error {
+			v, err := parseVariant(node)
+			s.Variants[name] = v
+			return err
+		})
+	})
+	if err == nil && len(s.Variants) == 0 {
+		err = errors.New("there is no variant; name at least one below \"variants\"")
+	}
+	return s, err
+}
+
+func parseVariant(node *yaml.Node) (v Variant, err error) {
+	return v, eachKey(node, []string{"kind", "config"}, func(key string, value *yaml.Node) error {
+		switch key {
+		case "kind":
+			if err := v.Kind.UnmarshalText([]byte(value.Value)); err != nil {
+				return fmt.Errorf("line %d: %w", value.Line, err)
+			}
+		case "config":
+			v.Config = map[string]any{}
+			return eachKey(value, nil, func(option string, value *yaml.Node) error {
+				var x any
+				if err := value.Decode(&x); err != nil {
+					return fmt.Errorf("line %d: option %q: %w", value.Line, option, err)
+				}
+				v.Config[option] = x
+				return checkPlaceholders(x, value.Line)
+			})
+		}
+		return nil
+	})
+}
+
+// eachKey calls f for the keys of a mapping. If known is not nil, other keys are
+// refused; none may be there twice.
+func eachKey(node *yaml.Node, known []string, f func(key string, value *yaml.Node) error) error {
+	if node.Kind == yaml.ScalarNode && node.Tag == "!!null" {
+		return nil
+	}
+	if node.Kind != yaml.MappingNode {
+		return fmt.Errorf("line %d: there must be keys with values here", node.Line)
+	}
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key := node.Content[i]
+		switch {
+		case known != nil && !slices.Contains(known, key.Value):
+			return fmt.Errorf("line %d: unknown key %q; did you mean %q?", key.Line, key.Value, nearest(key.Value, known))
+		case seen[key.Value]:
+			return fmt.Errorf("line %d: key %q is there twice", key.Line, key.Value)
+		}
+		seen[key.Value] = true
+		if err := f(key.Value, node.Content[i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Pick returns the variant of that name; without a name the only one, or the one
+// called default.
+func (s Settings) Pick(name string) (string, Variant, error) {
+	if name == "" {
+		name = defaultVariant
+		if len(s.Variants) == 1 {
+			for only := range s.Variants {
+				name = only
+			}
+		}
+	}
+	v, ok := s.Variants[name]
+	if !ok {
+		return "", Variant{}, fmt.Errorf("there is no variant %q; known are %q", name, slices.Sorted(maps.Keys(s.Variants)))
+	}
+	return name, v, nil
+}
+
+const tmpPlaceholder = "${tmp}"
+
+// checkPlaceholders refuses what looks like a placeholder and is none.
+func checkPlaceholders(x any, line int) error {
+	switch x := x.(type) {
+	case string:
+		if rest := strings.ReplaceAll(x, tmpPlaceholder, ""); strings.Contains(rest, "${") {
+			return fmt.Errorf("line %d: unknown placeholder in %q; known is %q", line, x, tmpPlaceholder)
+		}
+	case []any:
+		for _, e := range x {
+			if err := checkPlaceholders(e, line); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Expand returns the configuration with the placeholder replaced.
+func (v Variant) Expand(tmp string) map[string]any {
+	config := make(map[string]any, len(v.Config))
+	for name, x := range v.Config {
+		config[name] = expand(x, tmp)
+	}
+	return config
+}
+
+func expand(x any, tmp string) any {
+	switch x := x.(type) {
+	case string:
+		return strings.ReplaceAll(x, tmpPlaceholder, tmp)
+	case []any:
+		list := make([]any, len(x))
+		for i, e := range x {
+			list[i] = expand(e, tmp)
+		}
+		return list
+	}
+	return x
+}
+
+// nearest returns the known word that is fewest edits away.
+func nearest(word string, known []string) string {
+	return slices.MinFunc(known, func(a, b string) int { return edits(word, a) - edits(word, b) })
+}
+
+// edits is the Levenshtein distance.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, diagonal+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}
