@@ -15,7 +15,8 @@ import (
 // and [Store.Unfinished] are unsupported, and overlap, after and max attempts
 // are not looked at. Nor is a newer slot: it may grant slots in any order.
 // Lateness is judged if it has a clock. A won slot's lease left is 0. A claim id
-// is compared with the one that won the slot, and with nothing else.
+// is compared with the one that won the slot, and with nothing else: it is never
+// invalid.
 type ClaimOnly struct {
 	// Memory bounds how long a granted slot is remembered, by age since the
 	// grant, by count of the job's later grants, or both (what ends first).
@@ -23,7 +24,7 @@ type ClaimOnly struct {
 	// either.
 	Memory store.Memory
 	// NoClock: answers carry no now, history no times, and Late and Early are
-	// not judged.
+	// not judged. Memory is still measured on the store's Now.
 	NoClock bool
 	// NoFence: all tokens are 0, and Finish tells the winner by its claim id.
 	NoFence bool
@@ -69,8 +70,7 @@ type takenRun struct {
 type takenSteps struct {
 	memory  func(declared store.Memory) store.Memory
 	runs    func(memory, historySize int) int // how many are remembered; 0 for all
-	checkID func(r *takenRun, req *store.ClaimRequest) error
-	winner  func(r *takenRun, id store.ClaimID) bool
+	winner  func(r *takenRun, id store.ClaimID, instance string) bool
 	finish  func(t *taken, r *takenRun, req *store.FinishRequest) bool // may it?
 	record  func(r *takenRun, o store.Outcome, now int64, text string)
 	endedAs func(r *takenRun, o store.Outcome) bool
@@ -80,13 +80,9 @@ type takenSteps struct {
 var takenTruth = takenSteps{
 	memory: func(m store.Memory) store.Memory { return m },
 	runs:   func(memory, _ int) int { return memory },
-	checkID: func(r *takenRun, req *store.ClaimRequest) error {
-		if r != nil && r.id == req.ID && r.Instance != req.Instance {
-			return invalidID(req.ID, "a fresh one: this one was used by another instance")
-		}
-		return nil
+	winner: func(r *takenRun, id store.ClaimID, instance string) bool {
+		return r.id == id && r.Instance == instance
 	},
-	winner: func(r *takenRun, id store.ClaimID) bool { return r.id == id },
 	finish: func(t *taken, r *takenRun, req *store.FinishRequest) bool {
 		if t.NoFence {
 			return req.Token == 0 && r.id == req.ID
@@ -121,9 +117,6 @@ func (t *taken) clone() rules {
 func (t *taken) Claim(now int64, req store.ClaimRequest) (store.ClaimAnswer, error) {
 	t.forget(now)
 	r := t.bySlot[req.Slot]
-	if err := t.do.checkID(r, &req); err != nil {
-		return store.ClaimAnswer{}, err
-	}
 	a := t.judge(r, now, &req)
 	a.Fingerprint, a.Now = t.fingerprint, t.shown(now)
 	if t.granted {
@@ -134,7 +127,7 @@ func (t *taken) Claim(now int64, req store.ClaimRequest) (store.ClaimAnswer, err
 
 func (t *taken) judge(r *takenRun, now int64, req *store.ClaimRequest) store.ClaimAnswer {
 	switch {
-	case r != nil && t.do.winner(r, req.ID) && r.Status == store.StatusRunning:
+	case r != nil && t.do.winner(r, req.ID, req.Instance) && r.Status == store.StatusRunning:
 		return store.ClaimAnswer{Verdict: store.VerdictWon, Attempt: 1, Token: r.Token}
 	case r != nil:
 		return store.ClaimAnswer{Verdict: store.VerdictFinished, Status: r.Status}

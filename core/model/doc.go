@@ -25,7 +25,12 @@
 //   - History size and fingerprint are those of the last claim of the job that
 //     was judged, granted or not. A repeat (rule 1) is not judged, an invalid
 //     claim neither, and a claim that is refused leaves nothing behind in a job
-//     that had no grant yet.
+//     that had no grant yet. A backend may keep them with grants only.
+//   - Recall of unfinished runs cuts leases as every call does (the store's
+//     clock went back). A backend may cut in the answer only, and at the next
+//     call that writes.
+//   - History is trimmed at once, by the claim or finish after which there is
+//     too much of it.
 //   - History size counts ended runs; unfinished runs come on top.
 //   - Of several leases in the way (rule 6) the oldest slot is named.
 //   - A duration too long for [time.Duration] (a claim for the year 9999) is

@@ -80,7 +80,7 @@ var repeatFaults = map[Fault]fault{
 		},
 	},
 	FaultIDAnyInstance: {
-		name: "id-any-instance", breaks: "R-CLAIM-3", kinds: both,
+		name: "id-any-instance", breaks: "R-CLAIM-3", kinds: lease,
 		doc: "a claim id works for another instance too: it gets the winner's grant",
 		job: func(do *steps) {
 			do.checkID = func(j *Job, slot int64, id store.ClaimID, _ string) error {
@@ -90,7 +90,6 @@ var repeatFaults = map[Fault]fault{
 				return checkID(j, slot, id, "")
 			}
 		},
-		taken: func(do *takenSteps) { do.checkID = func(*takenRun, *store.ClaimRequest) error { return nil } },
 	},
 	FaultIDAnySlot: {
 		name: "id-any-slot", breaks: "R-CLAIM-3", kinds: lease,

@@ -126,6 +126,7 @@ const (
 	FaultTakenCountHalf
 	FaultTakenMemoryIsHistory
 	FaultTakenRepeatRefused
+	FaultTakenAnyInstance
 	FaultTakenNoRecord
 	FaultTakenFinishAnyone
 

@@ -45,7 +45,14 @@ var claimOnlyFaults = map[Fault]fault{
 	FaultTakenRepeatRefused: {
 		name: "taken-repeat-refused", breaks: "R-CLAIM-2", kinds: claimOnly,
 		doc:   "the winner who asks again is told that the slot is taken",
-		taken: func(do *takenSteps) { do.winner = func(*takenRun, store.ClaimID) bool { return false } },
+		taken: func(do *takenSteps) { do.winner = func(*takenRun, store.ClaimID, string) bool { return false } },
+	},
+	FaultTakenAnyInstance: {
+		name: "taken-any-instance", breaks: "R-CLAIM-1", kinds: claimOnly,
+		doc: "the winner's claim id wins for another instance too",
+		taken: func(do *takenSteps) {
+			do.winner = func(r *takenRun, id store.ClaimID, _ string) bool { return r.id == id }
+		},
 	},
 	FaultTakenNoRecord: {
 		name: "taken-no-record", breaks: "R-CLAIM-11", kinds: claimOnly,
