@@ -1,11 +1,9 @@
 package model
 
-import (
-	"github.com/anarchon-go/anarchon/core/store"
-)
+import "github.com/anarchon-go/anarchon/core/store"
 
 // Claim decides whether the request's instance may execute the run, by the
-// rules 1 to 8 in this order. The error is an [store.InvalidError]: the claim
+// rules 1 to 8 in this order. The error is a [store.InvalidError]: the claim
 // id belongs to another slot or instance; nothing changed.
 func (j *Job) Claim(now int64, req store.ClaimRequest) (store.ClaimAnswer, error) {
 	do := j.steps()
@@ -14,9 +12,9 @@ func (j *Job) Claim(now int64, req store.ClaimRequest) (store.ClaimAnswer, error
 	}
 	do.cutLeases(j, now)
 
-	// 1. The same wish again, and its attempt is still open: the answer was
-	// lost, or a copy arrived late. The lease is told as it is, maybe 0, because
-	// a full one would promise protection that the store does not give.
+	// 1. (R-CLAIM-2) The same wish again, and its attempt is still open: the
+	// answer was lost, or a copy arrived late. The lease is told as it is, maybe
+	// 0, because a full one would promise protection that the store does not give.
 	if r := do.repeated(j, req.Slot, req.ID, req.Instance); r != nil {
 		a := do.repeat(j, r, now, ms(req.Lease))
 		a.Fingerprint, a.Now = j.fingerprint, now
@@ -38,8 +36,8 @@ func (j *Job) judge(do *steps, now int64, req *store.ClaimRequest) store.ClaimAn
 	slot, lease, skip := req.Slot, ms(req.Lease), req.Overlap == store.OverlapSkip
 	r := do.find(j, slot)
 
-	// 2. The run ended. The newest granted slot is known to have been granted
-	// for ever, so a run of it that is not held ended too: its record was
+	// 2. (R-CLAIM-4) The run ended. The newest granted slot is known to have been
+	// granted for ever, so a run of it that is not held ended too: its record was
 	// trimmed or lost.
 	if r == nil {
 		if status, ended := do.ended(j, slot); ended {
@@ -47,24 +45,23 @@ func (j *Job) judge(do *steps, now int64, req *store.ClaimRequest) store.ClaimAn
 		}
 	}
 
-	// 3. The run is held. This comes before rule 4: a newer slot does not stop
-	// a live runner.
+	// 3. (R-CLAIM-5) The run is held. This comes before rule 4: a newer slot does
+	// not stop a live runner.
 	if r != nil && do.held(j, r, now, lease) {
 		return store.ClaimAnswer{Verdict: store.VerdictRunning, Attempt: r.last.Attempt, Holder: r.last.Instance, Left: span(r.left(now))}
 	}
 
-	// 4. A newer slot was granted: a stale run after it helps nobody. What is
-	// left of this one is closed, or it would read unfinished for ever.
+	// 4. (R-CLAIM-6) A newer slot was granted: a stale run after it helps nobody.
+	// What is left of this one is closed, or it would read unfinished for ever.
 	if do.superseded(j, slot) {
-		newest := j.newest
 		if r != nil {
 			do.closeSuperseded(j, r, now)
 		}
-		return store.ClaimAnswer{Verdict: store.VerdictSuperseded, Slot: newest}
+		return store.ClaimAnswer{Verdict: store.VerdictSuperseded, Slot: j.newest}
 	}
 
-	// 5. Lateness is asked of a first attempt only: a run that has begun must
-	// be able to go on, however long ago it was due.
+	// 5. (R-LATE-1 to 3) Lateness is asked of a first attempt only: a run that has
+	// begun must be able to go on, however long ago it was due.
 	if do.late(now, slot, ms(req.MaxLate), r) {
 		return store.ClaimAnswer{Verdict: store.VerdictLate, By: span(now - slot)}
 	}
@@ -72,17 +69,17 @@ func (j *Job) judge(do *steps, now int64, req *store.ClaimRequest) store.ClaimAn
 		return store.ClaimAnswer{Verdict: store.VerdictEarly, By: span(slot - now)}
 	}
 
-	// 6. Another run of the job is held, and one of the two does not bear
-	// company. Any slot: an older one may run longer than a newer one.
+	// 6. (R-OVERLAP-1 to 3) Another run of the job is held, and one of the two
+	// said skip. Any slot: an older one may run longer than a newer one.
 	for _, other := range j.unfinished {
 		if other != r && do.inTheWay(j, other, r, now, lease, skip) {
 			return store.ClaimAnswer{Verdict: store.VerdictOverlap, Slot: other.slot, Holder: other.last.Instance, Left: span(other.left(now))}
 		}
 	}
 
-	// 7. A claim is made for one attempt: it names the one it follows. So a
-	// copy that arrives late, when that attempt was granted and lost already,
-	// is not granted again.
+	// 7. (R-CLAIM-7, R-CLAIM-10) A claim is made for one attempt: it names the one
+	// it follows. So a copy that arrives late, when that attempt was granted and
+	// lost already, is not granted again.
 	if !do.follows(r, req.After) {
 		a := store.ClaimAnswer{Verdict: store.VerdictRunning}
 		if r != nil {
@@ -95,7 +92,7 @@ func (j *Job) judge(do *steps, now int64, req *store.ClaimRequest) store.ClaimAn
 		return store.ClaimAnswer{Verdict: store.VerdictExhausted, Attempt: r.counted}
 	}
 
-	// 8.
+	// 8. (R-CLAIM-8, R-CLAIM-9) Granted.
 	return j.grant(do, r, now, req)
 }
 

@@ -36,7 +36,7 @@ func describe(j *Job, r *run, now int64) store.UnfinishedRun {
 }
 
 // History returns a page of the job's attempts, newest first: by slot, then by
-// attempt. An unfinished run's attempts are among them. The error is an
+// attempt. An unfinished run's attempts are among them. The error is a
 // [store.InvalidError]: the page is none of this model's.
 func (j *Job) History(now int64, req store.HistoryRequest) (store.HistoryAnswer, error) {
 	return page(j.steps(), now, req, j.attempts)
