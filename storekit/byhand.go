@@ -15,6 +15,12 @@ import (
 func byHand(factory Factory, args []string, stdout, stderr io.Writer) int {
 	info := factory(Env{Logger: slog.New(slog.DiscardHandler)}).Info()
 	info.Protocols = []int{ProtocolVersion}
+	if info.Strategies == nil { // [] rather than null
+		info.Strategies = []string{}
+	}
+	if info.Options == nil {
+		info.Options = []Option{}
+	}
 	verb := ""
 	if len(args) == 2 {
 		verb = strings.TrimLeft(args[1], "-")

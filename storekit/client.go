@@ -98,6 +98,9 @@ var errClosed = errors.New("the plugin was closed")
 
 // begin counts a call in, bounds its context, and is undone by what it returns.
 func (c *Client) begin(ctx context.Context, verb string) (context.Context, func(), error) {
+	if ctx.Err() != nil {
+		return nil, nil, c.fail(verb, store.ErrNotApplied, context.Cause(ctx))
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	select {

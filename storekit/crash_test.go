@@ -2,6 +2,8 @@ package storekit
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -75,11 +77,16 @@ func TestStoppedProcess(t *testing.T) {
 	}
 }
 
-// awaitGone waits until no process has the pid.
+// awaitGone waits until no process with the pid runs. One that has ended and was
+// not collected yet (an orphan's new parent may take its time) does not run.
 func awaitGone(t *testing.T, pid int, most time.Duration) {
 	t.Helper()
 	for deadline := time.Now().Add(most); ; time.Sleep(5 * time.Millisecond) {
 		if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) {
+			return
+		}
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if _, state, ok := strings.Cut(string(stat), ") "); ok && strings.HasPrefix(state, "Z") {
 			return
 		}
 		if time.Now().After(deadline) {

@@ -95,13 +95,17 @@ func newPluginClient(ctx context.Context, proc *process, env []string, dir strin
 			proc.cmd.Env = slices.Concat(env, cmd.Env, []string{socketDir + "=" + dir})
 			return proc, nil
 		},
-		GRPCDialOptions: []grpc.DialOption{
-			grpc.WithStatsHandler(sentWatcher{}),
-			grpc.WithIdleTimeout(0),
-			grpc.WithDisableServiceConfig(),
-			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
-		},
+		GRPCDialOptions: dialOptions(),
 	})
+}
+
+func dialOptions() []grpc.DialOption {
+	return []grpc.DialOption{
+		grpc.WithStatsHandler(sentWatcher{}),
+		grpc.WithIdleTimeout(0), // never redial: the socket may be gone
+		grpc.WithDisableServiceConfig(),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
+	}
 }
 
 // connect starts the process and waits for the handshake.

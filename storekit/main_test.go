@@ -90,6 +90,12 @@ func (f *fake) Info() Info {
 func (f *fake) Configure(ctx context.Context, cfg Config) error {
 	f.cfg = cfg
 	f.env.Logger.Info("configured", "poolSize", cfg.Int("poolSize"), "password", cfg.String("password"))
+	if file, ok := strings.CutPrefix(cfg.String("do"), "exit if there is "); ok {
+		if _, err := os.Stat(file); err == nil {
+			fmt.Fprintln(os.Stderr, "the disk is on fire")
+			os.Exit(5)
+		}
+	}
 	switch cfg.String("do") {
 	case "refuse":
 		return fmt.Errorf("%w: cannot log in with %q", store.ErrNotApplied, cfg.String("password"))

@@ -78,7 +78,7 @@ func (c *Client) up(ctx context.Context) error {
 			if c.lastErr == nil {
 				return fmt.Errorf("%w; the plugin is being started", context.Cause(ctx))
 			}
-			return fmt.Errorf("%w; the plugin is down: %w", context.Cause(ctx), c.lastErr)
+			return fmt.Errorf("%w; the plugin is down: %v", context.Cause(ctx), c.lastErr) // its class is not the call's
 		}
 	}
 }

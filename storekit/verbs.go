@@ -149,7 +149,7 @@ func batch[R, A any, P any, PR interface {
 // broken is the error for an answer that breaks the protocol: what the plugin did
 // is then not known.
 func (c *Client) broken(verb string, err error) error {
-	return c.fail(verb, store.ErrUnknown, fmt.Errorf("the plugin breaks the protocol: %w", err))
+	return c.fail(verb, store.ErrUnknown, fmt.Errorf("the plugin breaks the protocol: %v", err)) // its class would contradict ours
 }
 
 func remoteError(e *pb.Error, scrub func(string) string) error { return wire.ToError(e, scrub) }

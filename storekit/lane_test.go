@@ -1,0 +1,174 @@
+package storekit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/anarchon-go/anarchon/core/store"
+)
+
+// sender records the batches of a lane. Each takes a second, or until its context
+// ends.
+type sender struct {
+	mu      sync.Mutex
+	batches [][]int
+	ended   int // batches whose context ended first
+}
+
+func (s *sender) send(ctx context.Context, reqs []int) []store.Result[string] {
+	s.mu.Lock()
+	s.batches = append(s.batches, reqs)
+	s.mu.Unlock()
+	results := make([]store.Result[string], len(reqs))
+	select {
+	case <-time.After(time.Second):
+		for i, r := range reqs {
+			results[i].Answer = fmt.Sprint("answer ", r)
+		}
+	case <-ctx.Done():
+		s.mu.Lock()
+		s.ended++
+		s.mu.Unlock()
+		for i := range results {
+			results[i].Err = ctx.Err()
+		}
+	}
+	return results
+}
+
+func TestLaneBatchesWhileCallsAreInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s sender
+		l := newLane(t.Context(), s.send)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var wg sync.WaitGroup
+		begin := time.Now()
+		for i := range laneCalls + laneBatch + 3 {
+			wg.Go(func() {
+				r := l.ask(ctx, i)
+				if r.Err != nil || r.Answer != fmt.Sprint("answer ", i) {
+					t.Errorf("request %d: %+v", i, r)
+				}
+			})
+			synctest.Wait()
+		}
+		wg.Wait()
+		sizes := make([]int, len(s.batches))
+		for i, b := range s.batches {
+			sizes[i] = len(b)
+		}
+		// The first ones alone and at once, then a full batch and the rest together.
+		slices.Sort(sizes)
+		if want := []int{1, 1, 3, laneBatch}; fmt.Sprint(sizes) != fmt.Sprint(want) {
+			t.Errorf("batches of %v; want %v", sizes, want)
+		}
+		if took := time.Since(begin); took != 2*time.Second {
+			t.Errorf("took %v; want two rounds of a second", took)
+		}
+		for _, b := range s.batches {
+			if !slices.IsSorted(b) {
+				t.Errorf("a batch is not in the order of its requests: %v", b)
+			}
+		}
+	})
+}
+
+func TestLaneCallerLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s sender
+		l := newLane(t.Context(), s.send)
+		long, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var wg sync.WaitGroup
+		for i := range laneCalls { // the lane is busy for a second
+			wg.Go(func() {
+				if r := l.ask(long, i); r.Err != nil {
+					t.Errorf("request %d: %v", i, r.Err)
+				}
+			})
+			synctest.Wait()
+		}
+		reason := errors.New("bored")
+		short, cancelShort := context.WithTimeoutCause(t.Context(), 500*time.Millisecond, reason)
+		defer cancelShort()
+		// In the queue: surely not sent.
+		r := l.ask(short, 100)
+		if left, ok := r.Err.(*leftError); !ok || left.class != store.ErrNotApplied || left.why != reason {
+			t.Errorf("left in the queue: %v; want not applied", r.Err)
+		}
+		wg.Wait()
+		for _, b := range s.batches {
+			for _, req := range b {
+				if req == 100 {
+					t.Error("a request whose caller was told that it was not sent was sent")
+				}
+			}
+		}
+
+		// On the way: unknown. The call is cancelled when nobody waits for it any more.
+		short, cancelShort = context.WithTimeoutCause(t.Context(), 500*time.Millisecond, reason)
+		defer cancelShort()
+		r = l.ask(short, 101)
+		if left, ok := r.Err.(*leftError); !ok || left.class != store.ErrUnknown {
+			t.Errorf("left on the way: %v; want unknown", r.Err)
+		}
+		synctest.Wait()
+		if s.ended != 1 {
+			t.Errorf("%d calls were cancelled; want the one that nobody waits for", s.ended)
+		}
+	})
+}
+
+func TestLaneOneCallerLeavesAnotherStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s sender
+		l := newLane(t.Context(), s.send)
+		long, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		short, cancelShort := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+		defer cancelShort()
+		var wg sync.WaitGroup
+		for i := range laneCalls {
+			wg.Go(func() { l.ask(long, i) })
+		}
+		synctest.Wait()
+		wg.Go(func() { // goes out after a second, in one batch with the next
+			if left, ok := l.ask(short, 100).Err.(*leftError); !ok || left.class != store.ErrUnknown {
+				t.Error("want unknown")
+			}
+		})
+		wg.Go(func() {
+			if r := l.ask(long, 101); r.Err != nil {
+				t.Errorf("the one that stays: %v", r.Err)
+			}
+		})
+		wg.Wait()
+		if len(s.batches) != laneCalls+1 || s.ended != 0 {
+			t.Errorf("batches %v, %d cancelled", s.batches, s.ended)
+		}
+	})
+}
+
+func TestPause(t *testing.T) {
+	if p := pause(0); p != 0 {
+		t.Errorf("after the first death: %v; want none", p)
+	}
+	for n := 1; n < 100; n++ {
+		full := longestPause
+		if n < 10 { // 100 ms, 200 ms, … 25.6 s, 30 s
+			full = firstPause << (n - 1)
+		}
+		for range 20 {
+			if p := pause(n); p < full/2 || p > full {
+				t.Errorf("after %d failures: %v; want %v to %v", n, p, full/2, full)
+			}
+		}
+	}
+}
