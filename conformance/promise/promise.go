@@ -38,7 +38,7 @@ var list = []Promise{
 	{"R-CLAIM-1", "Of all claims of one attempt of a run, from any number of processes at once, exactly one is granted.", All},
 	{"R-CLAIM-2", "A claim repeated with the same claim id while its attempt is open gets the same attempt and token again, with the lease that is left, and changes nothing.", All},
 	{"R-CLAIM-3", "A claim id that is remembered and comes with another job, slot or instance is invalid, and nothing is written.", Lease},
-	{"R-CLAIM-4", "A run that ended is never granted again: its claim is answered finished, also after its record was trimmed.", All},
+	{"R-CLAIM-4", "A run that ended is never granted again: its claim is answered finished, or superseded once a newer slot was granted, also after its record was trimmed.", All},
 	{"R-CLAIM-5", "While an attempt of the run holds a live lease, every other claim of the run is answered running, with holder, attempt and lease left.", Lease},
 	{"R-CLAIM-6", "Once a newer slot of the job was granted, an older one is never granted: its claim is answered superseded, and an unfinished run of it is closed as interrupted.", Lease},
 	{"R-CLAIM-7", "A claim is granted only if the attempt that it names as the one before is the run's last: a copy that arrives late is never granted a second time.", Lease},
