@@ -43,6 +43,8 @@ func (m *machine) granted(now instant, r *run, ans store.ClaimAnswer) {
 	switch {
 	case m.stopping:
 		m.giveBack(now, r, ErrStopped)
+	case r.job.removed:
+		m.giveBack(now, r, errRemoved)
 	case !m.leases():
 		m.start(now, r)
 	case r.leaseLeft(now) < r.job.spec.Timing.Heartbeat:
@@ -214,6 +216,8 @@ func (m *machine) confirmed(now instant, r *run) {
 	switch {
 	case m.stopping:
 		m.giveBack(now, r, ErrStopped)
+	case r.job.removed:
+		m.giveBack(now, r, errRemoved)
 	case r.leaseLeft(now) < r.job.spec.Timing.Heartbeat:
 		m.beat(now, r) // this answer was slow too
 	default:

@@ -57,8 +57,8 @@ func (m *machine) missedSlot(now instant, j *job) int64 {
 	if slot == j.slot {
 		return noSlot // due, in its jitter
 	}
-	if j.missed != noSlot && slot != j.missed {
-		return noSlot // skipped for another reason: it stays skipped
+	if slot > j.added && slot != j.missed {
+		return noSlot // this instance lost it, or skipped it for another reason
 	}
 	return slot
 }
@@ -91,13 +91,25 @@ func (m *machine) historyAnswered(now instant, j *job, ans store.HistoryAnswer, 
 	if slot == noSlot || j.find(slot) != nil {
 		return
 	}
-	for i := range ans.Attempts {
-		a := &ans.Attempts[i]
-		if a.Slot >= slot || a.StartedAt <= slot && (a.EndedAt == 0 || a.EndedAt > slot) {
-			return
+	if !unfinishedAt(slot, ans.Attempts) {
+		m.askForMissed(now, j, slot)
+	}
+}
+
+// unfinishedAt reports whether a slot was run, or skipped because a run was
+// unfinished at its time; also one that was between two of its attempts.
+func unfinishedAt(slot int64, newestFirst []store.Attempt) bool {
+	var last *store.Attempt // of the run that is looked at
+	for i := range newestFirst {
+		a := &newestFirst[i]
+		if last == nil || a.Slot != last.Slot {
+			last = a
+		}
+		if a.Slot >= slot || a.StartedAt <= slot && (last.EndedAt == 0 || last.EndedAt > slot) {
+			return true
 		}
 	}
-	m.askForMissed(now, j, slot)
+	return false
 }
 
 // askForMissed claims a missed slot after a jitter, so that instances that start

@@ -35,7 +35,7 @@ func (m *machine) askFor(now instant, j *job, slot int64, reason store.Reason, u
 }
 
 func (m *machine) sendClaim(now instant, r *run) {
-	if r.waiting = m.full(); r.waiting {
+	if r.waiting = !r.occupies && m.full(); r.waiting {
 		r.tries++
 		m.retryIn(now, r, m.backoff(r.tries, time.Second))
 		return
@@ -66,7 +66,7 @@ func (m *machine) claimRequest(r *run) store.ClaimRequest {
 func (m *machine) lookAsking(now instant, r *run) {
 	switch {
 	case r.inFlight:
-	case r.reason == store.ReasonTakeover && !m.mayTake(now, r):
+	case r.reason == store.ReasonTakeover && !r.unknown && !m.mayTake(now, r):
 		m.watchAgain(now, r)
 	case r.until > 0 && now.ms() >= r.until:
 		m.giveUp(now, r)
@@ -110,11 +110,11 @@ func (m *machine) claimAnswered(now instant, r *run, ans store.ClaimAnswer, err 
 		m.granted(now, r, ans)
 		return
 	}
-	m.vacate(r)
 	if err != nil {
 		m.claimFailed(now, r, err)
 		return
 	}
+	m.vacate(r)
 	m.noteFingerprint(r.job, ans.Fingerprint)
 	m.refused(now, r, ans)
 }
@@ -122,6 +122,9 @@ func (m *machine) claimAnswered(now instant, r *run, ans store.ClaimAnswer, err 
 func (m *machine) claimFailed(now instant, r *run, err error) {
 	r.lastErr = err
 	r.unknown = r.unknown || store.IsUnknown(err)
+	if !r.unknown {
+		m.vacate(r) // else it keeps its place: it may have been granted
+	}
 	switch {
 	case m.stopping:
 		m.skip(r, stoppedReason(r), 0)
@@ -143,9 +146,9 @@ func (m *machine) refused(now instant, r *run, ans store.ClaimAnswer) {
 	case store.VerdictRunning:
 		j.granted = max(j.granted, r.slot)
 		left := ans.Left
-		if r.reason == store.ReasonTakeover {
-			// A takeover that finds a lease over but is not granted named the
-			// wrong attempt; ask again, but not in a tight loop.
+		if r.reason == store.ReasonTakeover && ans.Attempt == r.after {
+			// The store thinks that the lease is not quite over; not in a tight
+			// loop. One that named the wrong attempt is asked again at once.
 			left = max(left, j.spec.Timing.Heartbeat/20)
 		}
 		m.watchRun(now, r, ans.Attempt, ans.Holder, left)
@@ -217,12 +220,14 @@ func (m *machine) giveUp(now instant, r *run) {
 	}
 	reason := SkipUnreachable
 	switch {
+	case r.unknown:
+		reason = SkipUnknown
 	case r.waiting:
 		reason = SkipCapacity
 	case r.early:
 		reason = SkipEarly
-	case r.unknown:
-		reason = SkipUnknown
+	case r.lastErr == nil: // not asked for yet, and a newer slot fell due
+		reason = SkipSuperseded
 	}
 	m.skip(r, reason, 0)
 	if reason == SkipUnreachable || reason == SkipUnknown {

@@ -2,6 +2,8 @@ package core
 
 import (
 	"context"
+	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/anarchon-go/anarchon/core/store"
@@ -91,13 +93,33 @@ func (d *driver) do(ctx context.Context, a action) {
 	}
 }
 
-// call asks the store on a goroutine of its own and brings the answer to the
-// machine. A call that outlives its deadline is unknown: it was sent.
+// overdue is how long after its deadline a call is still waited for: a store
+// that ends in time knows better than we do what became of the call.
+const overdue = time.Second
+
+// call asks the store on a goroutine of its own and brings exactly one answer to
+// the machine, also from a store that hangs or panics: that one is unknown.
 func call[Q, A any](d *driver, ctx context.Context, timeout time.Duration, verb func(context.Context, Q) (A, error), req Q, answer func(*machine, instant, A, error)) {
+	var answered atomic.Bool
+	reply := func(ans A, err error) {
+		if answered.CompareAndSwap(false, true) {
+			d.inbox.put(func(m *machine, now instant) { answer(m, now, ans, err) })
+		}
+	}
 	go func() {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
-		ans, err := verb(ctx, req)
-		d.inbox.put(func(m *machine, now instant) { answer(m, now, ans, err) })
+		var none A
+		hung := time.AfterFunc(timeout+overdue, func() {
+			reply(none, fmt.Errorf("%w: the call did not end %v after its deadline", store.ErrUnknown, overdue))
+		})
+		defer func() {
+			hung.Stop()
+			if v := recover(); v != nil {
+				reply(none, fmt.Errorf("%w: the store panicked: %v", store.ErrUnknown, v))
+			}
+			reply(none, fmt.Errorf("%w: the store ended its goroutine", store.ErrUnknown))
+		}()
+		reply(verb(ctx, req))
 	}()
 }

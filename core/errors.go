@@ -29,6 +29,9 @@ var (
 	ErrHandlerStuck = errors.New("handler still runs after the stop timeout")
 )
 
+// errRemoved is why a grant that arrives after its job was removed is given back.
+var errRemoved = errors.New("the job was removed from this instance")
+
 // PanicError is the error of a run whose handler panicked, or left its
 // goroutine with runtime.Goexit (Value is then nil).
 type PanicError struct {

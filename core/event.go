@@ -39,7 +39,7 @@ type Failed struct {
 type Interrupted struct {
 	Run        Run
 	HandedOver bool
-	Err        error // what the handler returned, nil if it never started
+	Err        error // what the handler returned, or why it never started
 	Took       time.Duration
 	Unproven   bool
 }

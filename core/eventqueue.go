@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 )
 
 // eventQueue brings events to the log and to the callback, in order, on a
@@ -78,11 +79,19 @@ func (q *eventQueue) tell(e Event) {
 	q.onEvent(e)
 }
 
+// closeTimeout bounds how long a callback that blocks keeps Run from returning.
+const closeTimeout = 10 * time.Second
+
 // close lets deliver end and waits until every event was told.
-func (q *eventQueue) close() {
+func (q *eventQueue) close() error {
 	q.mu.Lock()
 	q.closed = true
 	q.ready.Signal()
 	q.mu.Unlock()
-	<-q.done
+	select {
+	case <-q.done:
+		return nil
+	case <-time.After(closeTimeout):
+		return fmt.Errorf("core: OnEvent or the logger still blocks after %v; the last events were not told", closeTimeout)
+	}
 }

@@ -156,9 +156,14 @@ func (m *machine) noteSkew(now, sent instant, storeNow int64) {
 	}
 	c := &m.clocks
 	if level > c.skew {
+		c.skew = level
 		m.tell(ClockSkew{By: by, Severe: level == skewSevere})
 	}
-	c.skew = level
+	// A difference about the bound, or one that a slow answer hides, is not
+	// told again and again: first it must surely be small.
+	if max(low.Abs(), high.Abs()) < skewBound/2 {
+		c.skew = skewNone
+	}
 }
 
 func (m *machine) shortestMaxLate() time.Duration {

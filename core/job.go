@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/anarchon-go/anarchon/core/store"
 )
@@ -79,8 +80,8 @@ func checkSchedule(s Schedule) (time.Duration, error) {
 	if gap <= 0 {
 		return 0, fmt.Errorf("schedule %v says that its smallest gap is %v; it must be positive", s, gap)
 	}
-	if fp := fingerprint(s); len(fp) > store.MaxFingerprint {
-		return 0, fmt.Errorf("schedule %v has a fingerprint of %d bytes; at most %d are allowed", s, len(fp), store.MaxFingerprint)
+	if fp := fingerprint(s); len(fp) > store.MaxFingerprint || !utf8.ValidString(fp) {
+		return 0, fmt.Errorf("schedule %v has the fingerprint %.100q; it must be at most %d bytes of UTF-8", s, fp, store.MaxFingerprint)
 	}
 	return gap, nil
 }

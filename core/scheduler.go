@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 
@@ -161,8 +160,8 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		}),
 	}
 	go s.events.deliver()
-	defer s.events.close()
-	return d.loop(ctx)
+	err := d.loop(ctx)
+	return errors.Join(err, s.events.close())
 }
 
 // now reads both clocks.
@@ -204,5 +203,5 @@ func (b *inbox) take(empty []func(*machine, instant)) []func(*machine, instant) 
 	defer b.mu.Unlock()
 	in := b.inputs
 	b.inputs = empty[:0]
-	return slices.Clip(in)
+	return in
 }

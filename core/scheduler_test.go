@@ -3,6 +3,7 @@ package core_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -45,7 +46,7 @@ func TestThreeInstancesShareTheRuns(t *testing.T) {
 		ran := map[int64]int{}
 		recorders := make([]recorder, 3)
 		for i := range 3 {
-			s, err := core.New(st, core.Options{OnEvent: recorders[i].add})
+			s, err := core.New(st, core.Options{OnEvent: recorders[i].add, Logger: slog.New(slog.DiscardHandler)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +97,7 @@ func TestStopHandsOver(t *testing.T) {
 		var wg sync.WaitGroup
 		started := make(chan int, 10)
 		for i := range 2 {
-			s, err := core.New(st, core.Options{OnEvent: recs[i].add})
+			s, err := core.New(st, core.Options{OnEvent: recs[i].add, Logger: slog.New(slog.DiscardHandler)})
 			if err != nil {
 				t.Fatal(err)
 			}

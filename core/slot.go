@@ -14,10 +14,11 @@ type job struct {
 	fp   string // fingerprint of the schedule
 
 	slot      int64 // the next slot, Unix milliseconds
-	following int64 // the one after it; 0 if there is none
+	following int64 // the one after it; noSlot if there is none
 	at        int32 // place in machine.slots
 	fresh     bool  // catch-up is to be looked at
 	removed   bool
+	added     int64 // when it was added, Unix milliseconds
 	missed    int64 // newest slot skipped because the store could not be asked
 	granted   int64 // newest slot known to have been granted, here or elsewhere
 	warned    string
@@ -30,7 +31,13 @@ const noSlot = store.MinSlot - 1
 
 func (m *machine) add(now instant, spec Job) {
 	m.observe(now)
-	j := &job{spec: spec, gap: spec.Schedule.MinGap(), fp: fingerprint(spec.Schedule), at: -1, missed: noSlot, granted: noSlot, fresh: spec.Timing.CatchUp > 0}
+	if m.stopping {
+		return
+	}
+	j := &job{
+		spec: spec, gap: spec.Schedule.MinGap(), fp: fingerprint(spec.Schedule), at: -1,
+		added: now.ms(), missed: noSlot, granted: noSlot, fresh: spec.Timing.CatchUp > 0,
+	}
 	m.jobs[spec.Name] = j
 	m.recall.addJob(&j.spec.Timing)
 	m.plan(j, now.ms())
@@ -80,19 +87,25 @@ func (m *machine) plan(j *job, after int64) {
 // next returns the schedule's first slot after the given one. A schedule is
 // foreign code: one that does not move forward has no further slot.
 func (j *job) next(after int64) int64 {
-	t := j.spec.Schedule.Next(time.UnixMilli(after))
-	if t.IsZero() {
-		return noSlot
-	}
-	if n := t.UnixMilli(); n > after && n <= store.MaxSlot {
-		return n
+	t := time.UnixMilli(after)
+	for range 2 { // the first may be the given slot again, before its fraction was cut
+		if t = j.spec.Schedule.Next(t); t.IsZero() {
+			return noSlot
+		}
+		if n := t.UnixMilli(); n > after {
+			if n > store.MaxSlot {
+				return noSlot
+			}
+			return n
+		}
 	}
 	return noSlot
 }
 
-// prev returns the schedule's newest slot at or before the given time.
+// prev returns the schedule's newest slot at or before the given time, also one
+// that only its fraction puts after it.
 func (j *job) prev(at int64) int64 {
-	t := j.spec.Schedule.Prev(time.UnixMilli(at))
+	t := j.spec.Schedule.Prev(time.UnixMilli(at + 1).Add(-1))
 	if t.IsZero() {
 		return noSlot
 	}

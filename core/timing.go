@@ -122,7 +122,7 @@ func (t Timing) checkBounds(gap time.Duration, broken func(ok bool, rule, remedy
 	broken(t.Overlap == Skip || t.Overlap == Allow, "overlap is skip or allow", "use core.Skip or core.Allow", "overlap is %v", t.Overlap)
 	broken(t.MaxAttempts >= 1 && t.MaxAttempts <= store.MaxAttemptsCap, "1 <= max attempts <= 100", "choose a number in this range", "max attempts is %d", t.MaxAttempts)
 	broken(t.HistorySize >= 1 && t.HistorySize <= store.MaxHistory, "1 <= history size <= 10000", "choose a number in this range", "history size is %d", t.HistorySize)
-	broken(t.StopTimeout > 0, "stop timeout > 0", "choose how long a handler may need to return", "stop timeout is %v", t.StopTimeout)
+	broken(t.StopTimeout > 0 && t.StopTimeout <= store.MaxBound, "0 < stop timeout <= 366 days", "choose how long a handler may need to return", "stop timeout is %v", t.StopTimeout)
 }
 
 // checkMemory: a slot that is forgotten while a late claim can still be accepted

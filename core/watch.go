@@ -24,6 +24,7 @@ type recallState struct {
 	beatAt   int64         // monotonic
 	inFlight bool
 	sweeping bool // the recall in flight is a sweep
+	again    bool // and another one was asked for since
 	sent     instant
 	tries    int
 	maxLate  time.Duration // the shortest of a job
@@ -41,7 +42,11 @@ func (s *recallState) addJob(t *Timing) {
 	}
 }
 
-func (s *recallState) sweepNow(now instant) { s.sweepAt = now.mono }
+// sweepNow asks for a sweep. One that is in flight does not do: it may not name
+// a job that was added since.
+func (s *recallState) sweepNow(now instant) {
+	s.sweepAt, s.again = now.mono, true
+}
 
 // manyNames: with more jobs, a sweep asks for the whole namespace instead of
 // naming each.
@@ -68,6 +73,9 @@ func (m *machine) recallIfDue(now instant) {
 	s := &m.recall
 	s.inFlight, s.sent = true, now
 	s.sweeping = now.mono >= s.sweepAt
+	if s.sweeping {
+		s.again = false
+	}
 	m.emit(action{kind: doRecall, names: m.recallNames(s.sweeping), timeout: min(max(s.beat, time.Second), 10*time.Second)})
 }
 
@@ -99,24 +107,23 @@ func (j *job) watches() bool {
 func (m *machine) recallAnswered(now instant, ans store.UnfinishedAnswer, err error) {
 	m.observe(now)
 	s := &m.recall
+	asked := s.again
 	m.heard(now, "recall", s.sent, ans.Now, err)
-	if !s.inFlight {
-		return
-	}
 	s.inFlight = false
 	if err != nil {
 		s.tries++
-		again := now.mono + int64(m.backoff(s.tries, s.beat))
-		s.beatAt = again
+		s.beatAt = now.mono + int64(m.backoff(s.tries, s.beat))
 		if s.sweeping {
-			s.sweepAt = again
+			s.sweepAt = s.beatAt
 		}
 		return
 	}
 	s.tries = 0
 	s.beatAt = max(s.sent.mono+int64(s.beat), now.mono)
-	if s.sweeping {
-		s.sweepAt = max(s.sent.mono+int64(s.period), now.mono)
+	// A sweep whose answer says that the store is back need not be repeated.
+	swept := s.sweeping && !asked
+	if swept {
+		s.sweepAt, s.again = max(s.sent.mono+int64(s.period), now.mono), false
 	}
 	if m.stopping {
 		return
@@ -125,7 +132,7 @@ func (m *machine) recallAnswered(now instant, ans store.UnfinishedAnswer, err er
 	for i := range ans.Runs {
 		m.noteUnfinished(now, &ans.Runs[i])
 	}
-	if s.sweeping {
+	if swept {
 		m.catchUp(now, ans.Runs)
 	}
 }
@@ -164,7 +171,8 @@ func (m *machine) dropEnded(runs []store.UnfinishedRun) {
 	for i := range runs {
 		listed[key{runs[i].Job, runs[i].Slot}] = struct{}{}
 	}
-	for name, j := range m.jobs {
+	for _, name := range m.recallNames(false) {
+		j := m.jobs[name]
 		for i := len(j.runs) - 1; i >= 0; i-- {
 			r := j.runs[i]
 			if _, there := listed[key{name, r.slot}]; !there && r.state == watching && r.watched.mono < s.sent.mono {
