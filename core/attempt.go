@@ -40,6 +40,7 @@ func (m *machine) granted(now instant, r *run, ans store.ClaimAnswer) {
 	r.job.granted = max(r.job.granted, r.slot)
 	r.number, r.token = ans.Attempt, ans.Token
 	r.leaseFrom, r.leaseLen = r.sent, ans.Left
+	m.planBeat(r)
 	switch {
 	case m.stopping:
 		m.giveBack(now, r, ErrStopped)
@@ -79,7 +80,6 @@ func (m *machine) start(now instant, r *run) {
 	if r.job.spec.Timeout > 0 {
 		r.timeoutAt = now.mono + int64(r.job.spec.Timeout)
 	}
-	m.planBeat(r)
 	m.tell(Started{Run: m.describe(r), At: now.time()})
 	m.emit(action{kind: doStart, run: r})
 	m.lookAttempt(now, r)
