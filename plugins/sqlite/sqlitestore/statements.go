@@ -11,6 +11,11 @@ import (
 	"strings"
 )
 
+// In these files each parameter that a row is compared with stands in a CAST.
+// SQLite compiles a statement again when the value of a bare one changes, to see
+// if another plan is better, and go-sqlite3 clears all values before each use:
+// every call would pay for it, several times what the call costs.
+//
 //go:embed sql/*.sql
 var sqlFiles embed.FS
 

@@ -2,4 +2,4 @@
 SELECT slot, attempt, token, claim, instance, reason, overlap, lease, lease_end,
        max_attempts, counted, unfinished, status, handed_over, started_at, ended_at, error
 FROM anarchon_attempt
-WHERE job = ?1 AND slot = ?2 AND token = ?3
+WHERE job = CAST(?1 AS INTEGER) AND slot = CAST(?2 AS INTEGER) AND token = CAST(?3 AS INTEGER)

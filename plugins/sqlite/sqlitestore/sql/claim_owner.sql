@@ -2,5 +2,5 @@
 SELECT j.name
 FROM anarchon_attempt AS a
 JOIN anarchon_job AS j ON j.id = a.job
-WHERE a.claim = ?1 AND a.unfinished = 1 AND j.namespace = ?2 AND j.name <> ?3
+WHERE a.claim = CAST(?1 AS BLOB) AND a.unfinished = 1 AND j.namespace = CAST(?2 AS BLOB) AND j.name <> CAST(?3 AS BLOB)
 LIMIT 1

@@ -5,7 +5,7 @@ FROM (SELECT $NOW AS now) AS n
 LEFT JOIN (
     SELECT t.*
     FROM anarchon_attempt AS t
-    WHERE t.job = (SELECT id FROM anarchon_job WHERE namespace = ?1 AND name = ?2)
-      AND (t.slot, t.attempt) < (?3, ?4)
+    WHERE t.job = (SELECT id FROM anarchon_job WHERE namespace = CAST(?1 AS BLOB) AND name = CAST(?2 AS BLOB))
+      AND (t.slot, t.attempt) < (CAST(?3 AS INTEGER), CAST(?4 AS INTEGER))
     ORDER BY t.slot DESC, t.attempt DESC
-    LIMIT ?5) AS a
+    LIMIT CAST(?5 AS INTEGER)) AS a

@@ -7,4 +7,4 @@ LEFT JOIN (
     SELECT j.name, j.newest, a.slot, a.attempt, a.status, a.instance, a.token, a.lease, a.lease_end, a.counted
     FROM anarchon_attempt AS a INDEXED BY anarchon_unfinished
     CROSS JOIN anarchon_job AS j
-    WHERE a.unfinished = 1 AND j.id = a.job AND j.namespace = ?1) AS r
+    WHERE a.unfinished = 1 AND j.id = a.job AND j.namespace = CAST(?1 AS BLOB)) AS r

@@ -1,4 +1,4 @@
 -- Names its columns: what a later version added stays.
 UPDATE anarchon_job
 SET newest = ?2, last_token = ?3, history = ?4, ended = ?5, fingerprint = ?6
-WHERE id = ?1
+WHERE id = CAST(?1 AS INTEGER)
