@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// MinGap gives the smallest time between two consecutive firings, as the calendar has it: clock changes are ignored, so across one
-// of them two firings may be closer by what the clock is put forward. It is exact over the whole 400-year cycle of the calendar
-// ("0 0 29 2 *" gives 1461 days) and costs nothing: Parse has computed it.
+// MinGap gives the smallest time between two consecutive firings, as the calendar has it: clock changes are ignored, so around one
+// of them two firings may be closer. It is exact over the whole 400-year cycle of the calendar ("0 0 29 2 *" gives 1461 days)
+// and costs nothing: Parse has computed it.
 func (s *Schedule) MinGap() time.Duration { return s.minGap }
 
 // nominalGap computes MinGap. Two consecutive firings are neighbours in exactly one of four ways: in the same minute, in the same

@@ -28,6 +28,7 @@ func TestMinGap(t *testing.T) {
 		{"0 */5 * * *", 4 * time.Hour},
 		{"0 0,23 * * *", time.Hour},
 		{"0,50 0,23 * * *", 10 * time.Minute},
+		{"0,50 1,2 * * *", 10 * time.Minute},
 		{"0,50 0,23 1 * *", 50 * time.Minute},
 		{"0 0,23 1,15 * *", 23 * time.Hour},
 		{"30 2 * * *", day},
@@ -48,6 +49,10 @@ func TestMinGap(t *testing.T) {
 		{"0 0 * 2 MON#5", 4382 * day}, // 12 years, over a century without a leap day
 		{"0 0 * * MON#5", 63 * day},
 		{"0 0 13 * FRI", day},
+		{"0 0 1 1 MON#1", day},     // only where 2 January is a Monday
+		{"0 0 1 1 SUN#2", 7 * day}, // only where 1 January is a Sunday
+		{"0 0 1W,LW 1,12 *", day},
+		{"0 0 * 2,3 MON#5,TUE#1", day}, // only where 29 February is a Monday: 2016, 2044
 	} {
 		s := cron.MustParse(c.expr, time.UTC)
 		if got := s.MinGap(); got != c.want {
