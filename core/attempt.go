@@ -70,7 +70,7 @@ func (m *machine) start(now instant, r *run) {
 	}
 	if by := late(now.ms(), r.slot); r.number == 1 && r.reason != store.ReasonTakeover && by > bound+store.LateTolerance {
 		m.tellSkip(r, Skipped{Reason: SkipLate, By: by})
-		m.sendFinish(now, r, store.OutcomeInterrupted, fmt.Errorf("granted, but confirmed only %v after the slot", by))
+		m.sendFinish(now, r, store.OutcomeInterrupted, fmt.Errorf("granted, but it could start only %v after the slot", by))
 		return
 	}
 	m.setState(r, running)
