@@ -2,6 +2,7 @@ package checks
 
 import (
 	"strings"
+	"time"
 
 	"github.com/anarchon-go/anarchon/conformance/kit"
 	"github.com/anarchon-go/anarchon/conformance/promise"
@@ -46,6 +47,7 @@ func recorded(r *kit.Run) {
 	for _, o := range []store.Outcome{store.OutcomeSuccess, store.OutcomeFailed, store.OutcomeInterrupted} {
 		job := r.Job(o.String())
 		g := p[0].Win(r.Ask(job, 0, "a"))
+		r.Sleep(time.Duration(100+r.IntN(100)) * time.Millisecond)
 		text := "why it ended as " + o.String() + ": \"ünïcödé\"\n\tsecond line"
 		end := p[0].Record(g, o, text)
 		a := wantAttempt(r, p[1], job, g, o.Status(), false)

@@ -2,6 +2,7 @@ package checks
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/anarchon-go/anarchon/conformance/kit"
 	"github.com/anarchon-go/anarchon/conformance/promise"
@@ -13,9 +14,22 @@ func memory() []kit.Check {
 	return []kit.Check{{
 		ID:       "memory/granted-slots",
 		Promises: []string{"R-MEMORY-1", "R-CLAIM-4"},
-		Says:     "thirty slots are run with a history of one run (claim-only: as many as it declares to remember, if fewer), then claimed again: none is granted, and the newest is answered finished",
+		Says:     "as many slots as are declared to be remembered (at most 1000; thirty where that is for ever or a matter of time only) are run with a history of one run, then claimed again: none is granted, and the newest is answered finished",
 		Causes:   "the record of the history is the only memory of a run",
 		Do:       grantedSlots,
+	}, {
+		ID:       "memory/newest",
+		Promises: []string{"R-CLAIM-4", "R-HISTORY-2"},
+		Says:     "the newest granted slot ends before an older one, with a history of one run: claimed again it is answered finished",
+		Causes:   "what ended first is dropped first, and with it goes the only proof that the newest slot ran",
+		Applies:  promise.Lease,
+		Do:       newestRemembered,
+	}, {
+		ID:       "memory/age",
+		Promises: []string{"R-MEMORY-1"},
+		Says:     "slots that were run are claimed again after a while (as long as is declared, if the run is given that much time) and none is granted; nor is one that was left running, on a claim-only store",
+		Causes:   "keys that expire; a sweeper; the window counted from the slot instead of from the grant",
+		Do:       memoryAge,
 	}, {
 		ID:       "memory/unfinished",
 		Promises: []string{"R-MEMORY-2"},
@@ -37,7 +51,7 @@ func grantedSlots(r *kit.Run) {
 	job := r.Job("j")
 	n := 30
 	if m := r.Description().Memory; !m.Forever && m.Runs > 0 {
-		n = min(n, m.Runs)
+		n = min(1000, m.Runs)
 	}
 	ask := func(slot int) store.ClaimRequest {
 		req := r.Ask(job, slot, fmt.Sprintf("i%d", slot))
@@ -57,6 +71,58 @@ func grantedSlots(r *kit.Run) {
 			r.Fatalf("a claim-only store answered superseded")
 		}
 	}
+}
+
+func newestRemembered(r *kit.Run) {
+	p := r.Open(2)
+	job := r.Job("j")
+	ask := func(slot int) store.ClaimRequest {
+		req := r.Ask(job, slot, "a")
+		req.HistorySize, req.Overlap = 1, store.OverlapAllow
+		return req
+	}
+	older := p[0].Win(ask(0))
+	newest := p[1].Win(ask(1))
+	p[1].Record(newest, store.OutcomeSuccess, "")
+	r.Sleep(kit.Slack)
+	p[0].Record(older, store.OutcomeSuccess, "")
+	for _, c := range p {
+		c.Refused(ask(1), store.VerdictFinished)
+		c.Refused(ask(0), store.VerdictFinished, store.VerdictSuperseded)
+	}
+}
+
+func memoryAge(r *kit.Run) {
+	p := r.Open(2)
+	wait := r.Age()
+	if m := r.Description().Memory; !m.Forever && m.Window > 0 {
+		wait = min(wait, m.Window*9/10)
+	}
+	var asks []store.ClaimRequest
+	var first, last time.Time
+	for i, end := range []bool{true, true, false} {
+		req := r.Ask(r.Job(fmt.Sprintf("j%d", i)), 0, "a")
+		g := p[i%2].Win(req)
+		if i == 0 {
+			first = g.Called
+		}
+		last = g.Returned
+		if end || r.Leases() {
+			p[i%2].Record(g, store.OutcomeSuccess, "")
+		}
+		req.ID, req.Instance = store.NewClaimID(), "b"
+		asks = append(asks, req)
+	}
+	r.SleepUntil(last.Add(wait))
+	for i, req := range asks {
+		a := p[i%2].Claim(req)
+		m := r.Description().Memory
+		if forgot := !m.Forever && m.Window > 0 && time.Since(first) >= m.Window; forgot && a.Verdict == store.VerdictWon {
+			r.Inconclusive("the machine was too slow: the declared window of %v had passed before the runs could be claimed again", m.Window)
+		}
+		p[i%2].Want(req, a, store.VerdictFinished)
+	}
+	r.Figure("remembered for at least", "%v", kit.Wait(wait))
 }
 
 func unfinishedOutlast(r *kit.Run) {

@@ -32,6 +32,12 @@ func names() []kit.Check {
 		Causes:   "a table, stream or script without the namespace; namespaces matched by prefix",
 		Do:       namespaces,
 	}, {
+		ID:       "names/namespace-job",
+		Promises: []string{"R-NAME-2"},
+		Says:     "namespace n with job a:b and namespace n:a with job b are two jobs, with any of six separators that a namespace may hold",
+		Causes:   "namespace and job joined by a separator that both may hold",
+		Do:       namespacesJoined,
+	}, {
 		ID:       "names/near-slots",
 		Promises: []string{"R-NAME-3"},
 		Says:     "slots one millisecond apart are different runs, and come back to the millisecond",
@@ -163,6 +169,27 @@ func namespaces(r *kit.Run) {
 	// A newer slot in one is not the newest of the others.
 	all[0].Win(r.Ask(job, 9, "holder"))
 	all[1].Win(r.Ask(job, 1, "holder"))
+}
+
+func namespacesJoined(r *kit.Run) {
+	short := r.Namespace("j")
+	c, err := r.OpenNamespace(short)
+	if err != nil {
+		r.Fatalf("%v", err)
+	}
+	tried := 0
+	for _, sep := range []string{":", "/", ".", "|", "_", "-"} {
+		long, err := r.TryOpenNamespace(short + sep + "a")
+		if err != nil {
+			continue // no namespace may have it, so it tells the two apart
+		}
+		tried++
+		c.Win(r.Ask("a"+sep+"b", 0, "holder"))
+		long.Win(r.Ask("b", 0, "holder"))
+		long.Win(r.Ask("a"+sep+"b", 0, "holder"))
+		c.Win(r.Ask("b"+sep, 0, "holder"))
+	}
+	r.Figure("separators tried", "%d", tried)
 }
 
 func nearSlots(r *kit.Run) {

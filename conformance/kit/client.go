@@ -13,9 +13,10 @@ import (
 // time, written down for the failure's text, and looked at: an answer that no
 // store may give to anything ends the check.
 //
-// The plain methods end the check on any error. The Try methods return it,
-// except for one: a call that never returned, or met the end of its time, is an
-// outcome of its own ([Error]).
+// The plain methods end the check on an error, but for one that says that the
+// call was surely not applied: a store may say so at any time, and is asked
+// again a few times. The Try methods return errors. A call that was not answered
+// in time is an outcome of its own ([Error]), with both.
 type Client struct {
 	run     *Run
 	process Process
@@ -81,9 +82,7 @@ func (c *Client) TryClaimContext(ctx context.Context, req store.ClaimRequest) (C
 
 // Claim claims.
 func (c *Client) Claim(req store.ClaimRequest) Claimed {
-	a, err := c.TryClaim(req)
-	c.must("claim", err)
-	return a
+	return insist(c, "claim", func() (Claimed, error) { return c.TryClaim(req) })
 }
 
 // TryHeartbeat renews and returns the error.
@@ -96,9 +95,7 @@ func (c *Client) TryHeartbeat(req store.HeartbeatRequest) (Beaten, error) {
 
 // Heartbeat renews.
 func (c *Client) Heartbeat(req store.HeartbeatRequest) Beaten {
-	a, err := c.TryHeartbeat(req)
-	c.must("heartbeat", err)
-	return a
+	return insist(c, "heartbeat", func() (Beaten, error) { return c.TryHeartbeat(req) })
 }
 
 // TryFinish finishes and returns the error.
@@ -111,9 +108,7 @@ func (c *Client) TryFinish(req store.FinishRequest) (Finished, error) {
 
 // Finish finishes.
 func (c *Client) Finish(req store.FinishRequest) Finished {
-	a, err := c.TryFinish(req)
-	c.must("finish", err)
-	return a
+	return insist(c, "finish", func() (Finished, error) { return c.TryFinish(req) })
 }
 
 // TryUnfinished recalls unfinished runs and returns the error.
@@ -129,9 +124,7 @@ func (c *Client) TryUnfinished(jobs ...string) (Listed, error) {
 
 // Unfinished recalls unfinished runs; without names, of all jobs.
 func (c *Client) Unfinished(jobs ...string) Listed {
-	a, err := c.TryUnfinished(jobs...)
-	c.must("recall of unfinished runs", err)
-	return a
+	return insist(c, "recall of unfinished runs", func() (Listed, error) { return c.TryUnfinished(jobs...) })
 }
 
 // TryHistory reads a page of history and returns the error.
@@ -147,9 +140,7 @@ func (c *Client) TryHistory(req store.HistoryRequest) (Page, error) {
 
 // HistoryPage reads a page of history.
 func (c *Client) HistoryPage(req store.HistoryRequest) Page {
-	a, err := c.TryHistory(req)
-	c.must("history", err)
-	return a
+	return insist(c, "history", func() (Page, error) { return c.TryHistory(req) })
 }
 
 // History reads the newest attempts of a job, as many as can be read at once.
@@ -159,15 +150,25 @@ func (c *Client) History(job string) []store.Attempt {
 
 // Describe asks the process to describe the store.
 func (c *Client) Describe() store.Description {
-	d, _, err := call(c.run.ctx, c, func() string { return "describe" }, func(d store.Description) string { return d.Product }, c.process.Describe)
-	c.must("describe", err)
-	return d
+	return insist(c, "describe", func() (store.Description, error) {
+		d, _, err := call(c.run.ctx, c, func() string { return "describe" }, func(d store.Description) string { return d.Product }, c.process.Describe)
+		return d, err
+	})
 }
 
-// must ends the check on an error where an answer is due.
-func (c *Client) must(verb string, err error) {
-	if err != nil {
-		c.run.Fatalf("%s through %s: an error where an answer is due: %v", verb, c.name, err)
+// insist asks until there is an answer, as long as the error says that nothing
+// was done, and ends the check on any other.
+func insist[A any](c *Client, verb string, ask func() (A, error)) A {
+	const most = 5
+	for n := 1; ; n++ {
+		a, err := ask()
+		if err == nil {
+			return a
+		}
+		if n == most || !errors.Is(err, store.ErrNotApplied) || errors.Is(err, store.ErrInvalid) {
+			c.run.Fatalf("%s through %s: an error where an answer is due: %v", verb, c.name, err)
+		}
+		c.run.Sleep(time.Duration(n) * 10 * time.Millisecond)
 	}
 }
 
@@ -205,8 +206,8 @@ func call[A any](ctx context.Context, c *Client, what func() string, show func(A
 		r.broke("%s through %s: %v", what(), c.name, err)
 	case r.ctx.Err() != nil:
 		r.broke("%v, in %s through %s: %v", context.Cause(r.ctx), what(), c.name, err)
-	case errors.Is(context.Cause(bound), errCallLimit):
-		r.broke("%s through %s has not returned for %v: %v", what(), c.name, limit, err)
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		r.broke("%s through %s was not answered in %v: %v", what(), c.name, Wait(span.Returned.Sub(span.Called)), err)
 	}
 	return a, span, err
 }

@@ -56,6 +56,9 @@ func (r *Run) Leases() bool { return r.suite.description.Kind == store.KindLease
 // Lease is the short lease, for attempts whose lease must end within the check.
 func (r *Run) Lease() time.Duration { return r.suite.Lease }
 
+// Age is how long to wait to see if the store forgets.
+func (r *Run) Age() time.Duration { return r.suite.Age }
+
 // Job returns a job name that no other check and no other run uses.
 func (r *Run) Job(name string) string {
 	return fmt.Sprintf("%s %s %s", r.check.ID, r.suite.tag, name)
@@ -98,12 +101,18 @@ func (r *Run) Open(n int) []*Client {
 // OpenNamespace opens a process in a namespace of its own. It fails with
 // [ErrNoNamespace] where the subject has none.
 func (r *Run) OpenNamespace(namespace string) (*Client, error) {
-	p, err := open(r.ctx, r.suite.Subject, namespace)
-	if errors.Is(err, ErrNoNamespace) {
-		return nil, err
-	}
-	if err != nil {
+	c, err := r.TryOpenNamespace(namespace)
+	if err != nil && !errors.Is(err, ErrNoNamespace) {
 		r.broke("opening a process in namespace %q: %v", namespace, err)
+	}
+	return c, err
+}
+
+// TryOpenNamespace is OpenNamespace for a name that the subject may refuse.
+func (r *Run) TryOpenNamespace(namespace string) (*Client, error) {
+	p, err := open(r.ctx, r.suite.Subject, namespace)
+	if err != nil {
+		return nil, err
 	}
 	r.mu.Lock()
 	r.own = append(r.own, p)

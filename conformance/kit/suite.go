@@ -13,6 +13,7 @@ import (
 // Defaults of a [Suite].
 const (
 	DefaultLease     = 400 * time.Millisecond
+	DefaultAge       = 3 * time.Second
 	DefaultCallLimit = 20 * time.Second
 	DefaultLimit     = time.Minute
 )
@@ -23,6 +24,7 @@ type Suite struct {
 	Subject   Subject
 	Seed      uint64        // of all random draws; each check derives its own
 	Lease     time.Duration // the short lease of checks that see one end; 0 means DefaultLease
+	Age       time.Duration // how long checks wait to see if the store forgets; 0 means DefaultAge
 	CallLimit time.Duration // after which a call counts as hanging; 0 means DefaultCallLimit
 
 	description store.Description
@@ -36,6 +38,9 @@ type Suite struct {
 func (s *Suite) Start(ctx context.Context) (store.Description, error) {
 	if s.Lease == 0 {
 		s.Lease = DefaultLease
+	}
+	if s.Age == 0 {
+		s.Age = DefaultAge
 	}
 	if s.CallLimit == 0 {
 		s.CallLimit = DefaultCallLimit
