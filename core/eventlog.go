@@ -29,7 +29,7 @@ func line(e Event) (slog.Level, string, []slog.Attr) {
 	case Lost:
 		return slog.LevelWarn, "run lost", runAttrs(e.Run, slog.String("during", e.During))
 	case Unconfirmed:
-		return slog.LevelWarn, "run unconfirmed: its lease is over and the store does not answer", runAttrs(e.Run, slog.Bool("cancelled", e.Cancelled), errAttr(e.Err))
+		return slog.LevelWarn, "run unconfirmed: its lease is over and was not renewed", runAttrs(e.Run, slog.Bool("cancelled", e.Cancelled), errAttr(e.Err))
 	case Confirmed:
 		return slog.LevelInfo, "run confirmed again", runAttrs(e.Run)
 	case Unrecorded:

@@ -316,3 +316,31 @@ func (s *script) checkCounts() error {
 	}
 	return nil
 }
+
+// TestScriptRunnerRefuses: a script that is not understood, or that leaves
+// something open, must not pass.
+func TestScriptRunnerRefuses(t *testing.T) {
+	const start = "nothing-unfinished\njob a every=10s jitter=0s catchup=off\nstart 2026-01-01T10:00:05\n"
+	for _, tt := range []struct{ name, script, want string }{
+		{"nothing", "# only a comment\n", "never starts"},
+		{"unknown word", start + "sleep 5s\n", `unknown word "sleep"`},
+		{"unknown option", "job a evry=10s every=10s\n", "unknown options"},
+		{"left over word", start + "wait 5s twice\n", "left over"},
+		{"missing word", start + "wait\n", "a word is missing"},
+		{"before start", "wait 5s\n", "before start"},
+		{"nobody asked", start + "claim a 10:00:10 finished\n", "0 open calls"},
+		{"other slot", start + "wait 5s\nclaim a 10:00:20 finished\n", "0 open calls"},
+		{"unknown verdict", start + "wait 5s\nclaim a 10:00:10 perhaps\n", "unknown verdict"},
+		{"unanswered claim", start + "wait 5s\n", "not answered"},
+		{"running handler", start + "wait 5s\nclaim a 10:00:10 won attempt=1 token=1 left=30s\n", "handler a"},
+		{"back in time", start + "until 10:00:01\n", "past"},
+		{"bad job", "job a every=10s jitter=9s\n", "jitter"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := tellScript(tt.script)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error is %v, want one with %q", err, tt.want)
+			}
+		})
+	}
+}
