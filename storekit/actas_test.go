@@ -17,6 +17,8 @@ func actAs(as string) {
 	switch as {
 	case "plugin":
 		Serve(newFake)
+	case "model":
+		Serve(newModel)
 	case "noise first":
 		fmt.Println("Welcome to my plugin!")
 		Serve(newFake)

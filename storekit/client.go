@@ -67,8 +67,7 @@ func newClient(name string, spec Plugin, l launcher) *Client {
 
 // open makes the first start. Unlike a later one it is not repeated.
 func (c *Client) open(ctx context.Context) error {
-	timeout := c.spec.startTimeout()
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the start may take %v", timeout))
+	ctx, cancel := c.startContext(ctx)
 	defer cancel()
 	g, err := c.launch.launch(ctx)
 	if err != nil {
@@ -76,6 +75,11 @@ func (c *Client) open(ctx context.Context) error {
 	}
 	c.gen = g
 	return nil
+}
+
+func (c *Client) startContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	timeout := c.spec.startTimeout()
+	return context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the start may take %v", timeout))
 }
 
 // Info says what the plugin is.

@@ -33,11 +33,11 @@ const (
 // stderr takes a line that the plugin wrote to its stderr: JSON with the keys of
 // hclog, or plain text.
 func (h *hostLog) stderr(line []byte, cut bool) {
-	level, message, attrs := h.parse(line)
+	level, message, attrs, ok := h.parse(line)
 	if cut {
 		attrs = append(attrs, slog.Bool("cut", true))
 	}
-	if h.remember(message, attrs) {
+	if crash := h.remember(message, attrs, !ok); crash {
 		level = slog.LevelError
 	}
 	h.logger.LogAttrs(context.Background(), level, message, attrs...)
@@ -51,25 +51,24 @@ func (h *hostLog) output(stream string) func([]byte, bool) {
 			attrs = append(attrs, slog.Bool("cut", true))
 		}
 		message := h.scrub(string(line))
-		h.remember(message, nil)
+		h.remember(message, nil, false)
 		h.logger.LogAttrs(context.Background(), slog.LevelInfo, message, attrs...)
 	}
 }
 
 func (h *hostLog) scrub(s string) string { return h.secrets.Load().scrub(s) }
 
-// parse reads a log line. What is no JSON object is the message itself.
-func (h *hostLog) parse(line []byte) (slog.Level, string, []slog.Attr) {
+// parse reads a log line. What is no JSON object with a message is the message
+// itself, and not ok.
+func (h *hostLog) parse(line []byte) (level slog.Level, message string, attrs []slog.Attr, ok bool) {
 	var fields map[string]any
-	if !bytes.HasPrefix(line, []byte("{")) || json.Unmarshal(line, &fields) != nil {
-		return slog.LevelInfo, h.scrub(string(line)), nil
+	if bytes.HasPrefix(line, []byte("{")) && json.Unmarshal(line, &fields) == nil {
+		message, ok = fields["@message"].(string)
 	}
-	message, ok := fields["@message"].(string)
 	if !ok {
-		return slog.LevelInfo, h.scrub(string(line)), nil // JSON, but not a log line of ours
+		return slog.LevelInfo, h.scrub(string(line)), nil, false
 	}
-	level := levelFrom(fields["@level"])
-	var attrs []slog.Attr
+	level = levelFrom(fields["@level"])
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		switch key {
 		case "@message", "@level", "@timestamp":
@@ -79,7 +78,7 @@ func (h *hostLog) parse(line []byte) (slog.Level, string, []slog.Attr) {
 			attrs = append(attrs, slog.Any(h.scrub(key), h.scrubValue(fields[key])))
 		}
 	}
-	return level, h.scrub(message), attrs
+	return level, h.scrub(message), attrs, true
 }
 
 // levelFrom reads hclog's and slog's spellings; what is neither is info.
@@ -111,9 +110,10 @@ func (h *hostLog) scrubValue(v any) any {
 	return v
 }
 
-// remember keeps a line for lastWords. It reports whether the line belongs to a
-// crash of the plugin's runtime.
-func (h *hostLog) remember(message string, attrs []slog.Attr) bool {
+// remember keeps a line for lastWords. It reports whether the line, plain text on
+// stderr, belongs to a crash of the plugin's runtime: from its first words on all
+// such lines do.
+func (h *hostLog) remember(message string, attrs []slog.Attr, plain bool) bool {
 	var b strings.Builder
 	b.WriteString(message)
 	for _, a := range attrs {
@@ -127,7 +127,7 @@ func (h *hostLog) remember(message string, attrs []slog.Attr) bool {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	crashed := len(h.crash) > 0 || attrs == nil && (strings.HasPrefix(message, "panic:") || strings.HasPrefix(message, "fatal error:"))
+	crashed := plain && (len(h.crash) > 0 || strings.HasPrefix(message, "panic:") || strings.HasPrefix(message, "fatal error:"))
 	if crashed && len(h.crash) < keptLines {
 		h.crash = append(h.crash, line)
 	}

@@ -104,7 +104,7 @@ func (c *Client) restart(dead *generation) {
 	var err error
 	select {
 	case <-time.After(wait):
-		ctx, cancel := context.WithTimeout(c.life, c.spec.startTimeout())
+		ctx, cancel := c.startContext(c.life)
 		g, err = c.launch.launch(ctx)
 		cancel()
 	case <-c.closing:
@@ -162,8 +162,12 @@ func (c *Client) exchange(ctx context.Context, verb string, call func(context.Co
 		// removed: another one can.
 		g.log.logger.Error("the plugin can't be reached and is killed", "error", err)
 		g.proc.kill()
-		<-g.proc.done
-		return c.fail(verb, class, errGone)
+		select {
+		case <-g.proc.done:
+			return c.fail(verb, class, errGone)
+		case <-ctx.Done():
+			return c.fail(verb, class, context.Cause(ctx))
+		}
 	}
 	return c.fail(verb, class, errors.New(g.log.scrub(err.Error())))
 }
