@@ -18,7 +18,11 @@ func (m *machine) catchUp(now instant, unfinished []store.UnfinishedRun) {
 	for _, j := range m.fresh() {
 		j.fresh = false
 		slot := m.missedSlot(now, j)
-		if slot == noSlot || j.find(slot) != nil || skippedBy(j, slot, unfinished) {
+		if r := j.find(slot); r != nil {
+			j.fresh = r.guessed() // the next sweep knows
+			continue
+		}
+		if slot == noSlot || skippedBy(j, slot, unfinished) {
 			continue
 		}
 		if j.spec.Timing.Overlap == Skip {
@@ -88,7 +92,11 @@ func (m *machine) historyAnswered(now instant, j *job, ans store.HistoryAnswer, 
 		return
 	}
 	slot := m.missedSlot(now, j)
-	if slot == noSlot || j.find(slot) != nil {
+	if r := j.find(slot); r != nil {
+		j.fresh = r.guessed()
+		return
+	}
+	if slot == noSlot {
 		return
 	}
 	if !unfinishedAt(slot, ans.Attempts) {

@@ -232,8 +232,10 @@ func (m *machine) giveUp(now instant, r *run) {
 	m.skip(r, reason, 0)
 	if reason == SkipUnreachable || reason == SkipUnknown {
 		r.job.missed = max(r.job.missed, r.slot)
+		r.job.fresh = r.job.spec.Timing.CatchUp > 0 // by the next sweep that is answered
 	}
 	if r.unknown && m.leases() && !r.job.removed {
+		m.dropGuesses(r.job)
 		m.watchRun(now, r, r.after, m.instance, r.job.spec.Timing.Lease)
 		return
 	}

@@ -40,19 +40,10 @@ func (m *machine) heard(now instant, verb string, sent instant, storeNow int64, 
 	h.failing, h.err = false, nil
 	m.tell(StoreBack{Down: down})
 	if m.leases() && down > m.recall.beat {
-		m.recover(now)
+		// As at start: other instances may have died, and slots may have been
+		// missed, while the store was away.
+		m.recall.sweepNow(now)
 	}
-}
-
-// recover does again what is done at start: other instances may have died, and
-// slots may have been missed, while the store was away.
-func (m *machine) recover(now instant) {
-	for _, j := range m.jobs {
-		if j.missed != noSlot && j.spec.Timing.CatchUp > 0 {
-			j.fresh = true
-		}
-	}
-	m.recall.sweepNow(now)
 }
 
 // clockState follows this instance's two clocks and the store's.

@@ -226,8 +226,27 @@ func takeoverJitter(j *job) time.Duration {
 	return min(j.spec.Timing.Lease/20, 500*time.Millisecond)
 }
 
+// guessed: nobody said that there is such a run; only a claim of our own, without
+// an answer, may have been granted. The next recall says whether it was, and
+// forgets it or makes a backup of us; asking for it would be a first attempt in
+// the dress of a takeover.
+func (r *run) guessed() bool { return r.state == watching && r.unknown && r.number == 0 }
+
+// dropGuesses keeps a long outage from leaving one behind for each slot. A sweep
+// will find what is true of them.
+func (m *machine) dropGuesses(j *job) {
+	for i := len(j.runs) - 1; i >= 0; i-- {
+		if r := j.runs[i]; r.guessed() {
+			m.drop(r)
+		}
+	}
+}
+
 // lookWatching asks for a watched run once its lease is over.
 func (m *machine) lookWatching(now instant, r *run) {
+	if r.guessed() {
+		return
+	}
 	if now.mono < r.end {
 		m.timed.set(r, r.end)
 		return

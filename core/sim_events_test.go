@@ -1,0 +1,106 @@
+package core
+
+import "errors"
+
+// event notes and judges what an instance says.
+func (p *simProcess) event(e Event) {
+	w, seen := p.w, p.w.seen
+	note := func(r Run, what string, err error) {
+		w.note(simEntry{who: p.name, what: what, job: r.Job, slot: r.Slot, n: int64(r.Attempt), err: err})
+	}
+	switch e := e.(type) {
+	case Started:
+		seen.started++
+	case Succeeded:
+		seen.succeeded++
+		p.unproven(e.Unproven)
+		note(e.Run, "says: attempt {n} succeeded", nil)
+	case Failed:
+		seen.failed++
+		p.unproven(e.Unproven)
+		var panicked *PanicError
+		if errors.As(e.Err, &panicked) {
+			seen.panics++
+		}
+		if errors.Is(e.Err, ErrTimeout) {
+			seen.timeouts++
+		}
+		note(e.Run, "says: attempt {n} failed: {err}", e.Err)
+	case Interrupted:
+		seen.interrupted++
+		p.unproven(e.Unproven)
+		if e.HandedOver {
+			seen.handedOver++
+		}
+		if e.Took == 0 && errors.Is(e.Err, ErrStopped) {
+			seen.grantsGivenBack++
+		}
+		note(e.Run, "says: attempt {n} interrupted: {err}", e.Err)
+	case Lost:
+		if e.During == "finish" {
+			seen.lostByFinish++
+		} else {
+			seen.lostByHeartbeat++
+		}
+		note(e.Run, "says: attempt {n} lost", nil)
+	case Unconfirmed:
+		seen.unconfirmed++
+		if e.Cancelled {
+			seen.unconfirmedCancelled++
+		}
+		note(e.Run, "says: attempt {n} unconfirmed: {err}", e.Err)
+	case Confirmed:
+		seen.confirmedAgain++
+		note(e.Run, "says: attempt {n} confirmed again", nil)
+	case Unrecorded:
+		seen.unrecorded++
+		note(e.Run, "says: outcome of attempt {n} not recorded: {err}", e.Err)
+	case Stuck:
+		seen.stuck++
+		for _, h := range p.handlers {
+			if h.run == e.Run {
+				h.stuck = true
+			}
+		}
+		note(e.Run, "says: handler of attempt {n} is stuck", nil)
+	case Backup:
+		seen.backups++
+	case Skipped:
+		p.countSkip(&e)
+		p.view(e.Job).skipped(&e)
+	case ClockJump:
+		seen.clockJumps++
+		w.note(simEntry{who: p.name, what: "says: the wall clock jumped by {d}", d: e.By})
+	case ClockSkew:
+		seen.clockSkews++
+	case Paused:
+		seen.paused++
+	case StoreError:
+		seen.storeErrors++
+		w.note(simEntry{who: p.name, what: "says: the store fails during {text}: {err}", text: e.During, err: e.Err})
+	case StoreBack:
+		seen.storeBacks++
+		for _, v := range p.jobs {
+			v.recoveries++
+		}
+		w.note(simEntry{who: p.name, what: "says: the store is back after {d}", d: e.Down})
+	}
+}
+
+func (p *simProcess) unproven(is bool) {
+	if is {
+		p.w.seen.unproven++
+	}
+}
+
+func (p *simProcess) countSkip(e *Skipped) {
+	s := p.w.seen
+	*map[SkipReason]*int{
+		SkipLate: &s.skippedLate, SkipEarly: &s.skippedEarly, SkipOverlap: &s.skippedOverlap, SkipSuperseded: &s.skippedSuperseded,
+		SkipExhausted: &s.skippedExhausted, SkipCapacity: &s.skippedCapacity, SkipUnreachable: &s.skippedUnreachable,
+		SkipUnknown: &s.skippedUnknown, SkipStopped: &s.skippedStopped, SkipRefused: new(int),
+	}[e.Reason]++
+	if e.Reason == SkipRefused {
+		p.w.fail(ruleValid, p.w.now, e.Job, e.Slot, "%s skips it as refused: %v", p.name, e.Err)
+	}
+}

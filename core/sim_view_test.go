@@ -1,0 +1,200 @@
+package core
+
+import (
+	"time"
+
+	"github.com/anarchon-go/anarchon/core/store"
+)
+
+// simJobView is what the simulation notes about one job in one process.
+type simJobView struct {
+	p      *simProcess
+	l      *simLedger
+	spec   Job
+	gap    time.Duration
+	cursor int64 // slots up to this one were audited; at first the process's beginning
+	since  int64 // Unix milliseconds of its wall clock when the job was added
+
+	skips      []simSpan
+	wishes     map[int64]store.ClaimID // first attempts asked for and not settled
+	settled    int64                   // the newest slot that was answered or skipped
+	catchUps   int                     // slots that it tried to catch up
+	caughtUp   int64                   // the last of them
+	recoveries int                     // reasons for a catch-up: start, and returns of the store
+	absent     bool                    // the job is removed at present
+}
+
+type simSpan struct{ from, to int64 }
+
+func newSimJobView(p *simProcess, no int) *simJobView {
+	plan := p.w.plan
+	spec := plan.jobs[no].spec(plan, p.node.deployed)
+	at := p.instant().ms()
+	return &simJobView{p: p, l: p.w.ledger[no], spec: spec, gap: spec.Schedule.MinGap(), cursor: at, since: at, settled: noSlot, caughtUp: noSlot, wishes: map[int64]store.ClaimID{}, recoveries: 1}
+}
+
+func (v *simJobView) next(after int64) int64 {
+	return v.spec.Schedule.Next(time.UnixMilli(after)).UnixMilli()
+}
+
+func (v *simJobView) prev(at int64) int64 {
+	return v.spec.Schedule.Prev(time.UnixMilli(at)).UnixMilli()
+}
+
+func (p *simProcess) view(job string) *simJobView { return p.jobs[p.w.jobNo[job]] }
+
+// agrees reports whether the node's clock and the store's agree so well that
+// neither Late, Early nor a newer slot granted early can keep the process from a
+// slot that it claims in time.
+func (v *simJobView) agrees() bool {
+	skew := v.p.node.skew().Abs()
+	return skew+v.spec.Timing.Jitter+250*time.Millisecond < maxEarly(v.gap)
+}
+
+// skipped notes that slots were skipped by name, and says if a healthy instance
+// lost one that way.
+func (v *simJobView) skipped(e *Skipped) {
+	p := v.p
+	v.skips = append(v.skips, simSpan{e.Slot, e.Last})
+	v.settled = max(v.settled, e.Last)
+	delete(v.wishes, e.Slot)
+	p.w.note(simEntry{who: p.name, what: "skips it: {text} {err}", job: e.Job, slot: e.Slot, text: string(e.Reason), err: e.Err})
+	switch e.Reason {
+	case SkipUnreachable, SkipUnknown:
+		v.expectCaughtUp(e.Last)
+	case SkipOverlap, SkipStopped:
+		return
+	case SkipCapacity:
+		if p.maxRuns == 0 {
+			p.w.fail(ruleCapacity, p.w.now, e.Job, e.Slot, "%s skips it for capacity and has no bound", p.name)
+		}
+		return
+	}
+	due := e.Last*int64(time.Millisecond) - simEpoch - p.node.offset
+	since, ok := p.healthySince()
+	if ok && since < due-int64(2*time.Second) && v.agrees() && v.l.runs[e.Last] == nil {
+		p.w.fail(ruleStarve, due, e.Job, e.Last, "%s, healthy since %s, skips it (%s) and nobody runs it", p.name, simClock(since), e.Reason)
+	}
+}
+
+func (v *simJobView) isSkipped(slot int64) bool {
+	for i := len(v.skips) - 1; i >= 0; i-- {
+		if s := v.skips[i]; s.from <= slot && slot <= s.to {
+			return true
+		}
+	}
+	return false
+}
+
+const simAuditEvery = time.Minute
+
+// audits looks every minute whether all slots that fell due were run or skipped.
+func (p *simProcess) audits() {
+	p.w.after(simAuditEvery, func() {
+		if !p.dead && !p.stopping {
+			p.audit()
+			p.audits()
+		}
+	})
+}
+
+// audit: of each slot that fell due on this process's clock while it was up, and
+// that can't be claimed any more, somebody was granted a run, or this process
+// named why it skips it. A process needs a while after a pause or a clock step
+// to catch up with itself.
+func (p *simProcess) audit() {
+	n := p.node
+	if n.paused || p.w.now-max(n.disturbed, p.started) < int64(longestTimer+15*time.Second) {
+		return
+	}
+	for _, v := range p.jobs {
+		if v.absent {
+			continue
+		}
+		limit := p.instant().ms() - (v.spec.Timing.MaxLate + callTimeout(p.m.jobs[v.spec.Name]) + 2*time.Second).Milliseconds()
+		for slot := v.next(v.cursor); slot <= limit; slot = v.next(slot) {
+			v.cursor = slot
+			if v.l.runs[slot] == nil && !v.isSkipped(slot) {
+				p.w.fail(ruleNamed, p.w.now-int64(2*v.spec.Timing.MaxLate), v.spec.Name, slot, "%s was up, and the slot was neither granted nor skipped by name", p.name)
+				return
+			}
+		}
+		for len(v.skips) > 0 && v.skips[0].to < v.cursor-int64(time.Hour/time.Millisecond) {
+			v.skips = v.skips[1:]
+		}
+	}
+}
+
+// expectCatchUp: after a start, the newest past slot of each job is run if nobody
+// has run it.
+func (p *simProcess) expectCatchUp() {
+	for _, v := range p.jobs {
+		if slot := v.prev(p.instant().ms()); v.spec.Timing.CatchUp > 0 {
+			v.expectCaughtUp(slot)
+		}
+	}
+}
+
+// expectCaughtUp looks from time to time whether a missed slot is run, as long
+// as it is the newest and young enough, and something could be expected.
+func (v *simJobView) expectCaughtUp(slot int64) {
+	p := v.p
+	w, t := p.w, &v.spec.Timing
+	if t.CatchUp == 0 {
+		return
+	}
+	w.after(5*time.Second, func() {
+		ms := p.instant().ms()
+		if p.dead || p.stopping || v.absent || p.jobs[v.l.no] != v || v.prev(ms) != slot || ms-slot >= (t.CatchUp-15*time.Second).Milliseconds() || v.l.granted && v.l.newest >= slot {
+			return
+		}
+		since, ok := p.healthySince()
+		need := t.Jitter + 3*time.Second
+		if since != p.started {
+			need += p.sweepPeriod() + p.shortestBeat()
+		}
+		if ok && v.agrees() && w.now-since > int64(need) && p.maxRuns == 0 && !v.l.blocked(slot, t.Overlap) {
+			w.fail(ruleCatchUp, since, v.spec.Name, slot, "%s, healthy since %s, does not catch it up", p.name, simClock(since))
+			return
+		}
+		v.expectCaughtUp(slot)
+	})
+}
+
+// blocked reports whether a missed slot was skipped by overlap, or would be.
+func (l *simLedger) blocked(slot int64, overlap store.Overlap) bool {
+	if overlap != store.OverlapSkip {
+		return len(l.open) > 0 // a holder that says skip
+	}
+	return len(l.open) > 0 || l.unfinishedAt(slot) != nil
+}
+
+// unfinishedAt returns an older run that was unfinished at a slot's time.
+func (l *simLedger) unfinishedAt(slot int64) *simRun {
+	s := l.w.plan.jobs[l.no].schedule
+	for older, n := slot, 0; n < 40; n++ {
+		older = s.Prev(time.UnixMilli(older - 1)).UnixMilli()
+		if r := l.runs[older]; r != nil && r.firstAt <= slot && (!r.ended || r.endedAt > slot) {
+			return r
+		}
+	}
+	return nil
+}
+
+// sweepPeriod and shortestBeat are how often a process looks for unfinished
+// runs, as DESIGN has it: once a lease, and once a heartbeat while it watches.
+func (p *simProcess) sweepPeriod() time.Duration {
+	d := p.jobs[0].spec.Timing.Lease
+	for _, v := range p.jobs {
+		d = min(d, v.spec.Timing.Lease)
+	}
+	return d
+}
+
+func (p *simProcess) shortestBeat() time.Duration {
+	d := p.jobs[0].spec.Timing.Heartbeat
+	for _, v := range p.jobs {
+		d = min(d, v.spec.Timing.Heartbeat)
+	}
+	return d
+}
