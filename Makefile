@@ -13,7 +13,7 @@ TOOL   := $(GO) tool -modfile=tools/go.mod
 
 PLUGINS := $(patsubst plugins/%/main.go,%,$(wildcard plugins/*/main.go))
 # What the race detector looks at: where goroutines meet.
-RACE    := ./core/... ./storekit/...
+RACE    := ./core ./core/model ./storekit/... ./plugins/sqlite/sqlitestore
 
 .PHONY: help
 help: ## list the targets
@@ -38,15 +38,17 @@ test: build vet ## test everything: set-up, build, vet, unit tests, conformance 
 
 .PHONY: race
 race: setup ## the concurrent packages under the race detector
-	$(GOTEST) -race $(RACE)
+	$(GOTEST) -race -short $(RACE)
 
 .PHONY: vet
 vet: setup ## go vet
 	$(GO) vet ./...
 
 .PHONY: lint
-lint: setup ## staticcheck
+lint: setup ## staticcheck, and go vet of the other modules
 	$(TOOL) staticcheck ./...
+	$(GO) -C tools vet ./...
+	$(GO) -C bench vet ./...
 
 .PHONY: fmt
 fmt: ## check that everything is gofmt-ed
@@ -71,8 +73,9 @@ vuln: ## known vulnerabilities of the dependencies (asks the Go vulnerability da
 	$(TOOL) govulncheck ./...
 
 .PHONY: bench
-bench: setup ## the benchmarks
-	$(GO) test -run='^$$' -bench=. -benchmem ./core/... ./storekit/...
+bench: setup ## the benchmarks, and comparisons with other libraries
+	$(GO) test -run='^$$' -bench=. -benchmem ./core/... ./storekit/... ./plugins/...
+	$(GO) -C bench test -run='^$$' -bench=. -benchmem ./...
 
 .PHONY: clean
 clean: ## remove what was built
