@@ -5,6 +5,7 @@ package sqlitestore
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/anarchon-go/anarchon/core/store"
 )
@@ -37,7 +38,7 @@ type load struct {
 }
 
 func newLoad(b testing.TB, jobs int) *load {
-	l := &load{Backend: open(b, testSettings(b))}
+	l := &load{Backend: open(b, testSettings(b)), slot: time.Now().UnixMilli()}
 	for i := range jobs {
 		l.jobs = append(l.jobs, fmt.Sprint("reports/customer-", i))
 	}
@@ -55,7 +56,7 @@ func (l *load) claim(b testing.TB, size int) {
 		if l.next = (l.next + 1) % len(l.jobs); l.next == 0 {
 			l.slot++
 		}
-		q := claimOf(l.jobs[l.next], noon+l.slot)
+		q := claimOf(l.jobs[l.next], l.slot)
 		q.MaxLate, q.MaxEarly = store.MaxBound, store.MaxBound
 		q.Overlap, q.HistorySize, q.Lease = store.OverlapAllow, 3, 1e6
 		qs = append(qs, q)

@@ -2,24 +2,52 @@
 
 package sqlitestore
 
-import "database/sql"
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+)
 
-// save writes what a decision changed.
+// errTransaction: the transaction is over, not only the item.
+var errTransaction = errors.New("transaction lost")
+
+// save writes what a decision changed, all of it or nothing.
 func (p *step) save(s *state, name string) error {
+	if !s.jobChanged && len(s.updated) == 0 && s.inserted == nil && s.trim == 0 {
+		return nil
+	}
+	if err := execute(p.sql.savepoint); err != nil {
+		return fmt.Errorf("%w: %w", errTransaction, err)
+	}
+	err := p.write(s, name)
+	if err != nil {
+		// SQLite ends the whole transaction on some errors (a full disk, say);
+		// then there is no savepoint to go back to.
+		if back := execute(p.sql.back); back != nil {
+			return fmt.Errorf("%w: %w", errTransaction, err)
+		}
+	}
+	if release := execute(p.sql.release); release != nil {
+		return fmt.Errorf("%w: %w", errTransaction, errors.Join(err, release))
+	}
+	return err
+}
+
+func (p *step) write(s *state, name string) error {
 	if s.jobChanged {
 		if err := p.saveJob(s, name); err != nil {
 			return wrap("write the job", err)
 		}
 	}
 	for _, a := range s.updated {
-		err := exec(p.sql.updateAttempt, s.job.id, a.slot, a.number,
+		err := execute(p.sql.updateAttempt, s.job.id, a.slot, a.number,
 			a.lease, a.leaseEnd, a.counted, a.unfinished, a.status.String(), a.handedOver, a.endedAt, a.err)
 		if err != nil {
 			return wrap("write the attempt", err)
 		}
 	}
 	if a := s.inserted; a != nil {
-		err := exec(p.sql.insertAttempt, s.job.id, a.slot, a.number, int64(a.token), a.claim[:], []byte(a.instance),
+		err := execute(p.sql.insertAttempt, s.job.id, a.slot, a.number, int64(a.token), a.claim[:], []byte(a.instance),
 			a.reason.String(), a.overlap.String(), a.lease, a.leaseEnd, a.max, a.counted, a.unfinished,
 			a.status.String(), a.handedOver, a.startedAt, a.endedAt, a.err)
 		if err != nil {
@@ -27,7 +55,7 @@ func (p *step) save(s *state, name string) error {
 		}
 	}
 	if s.trim > 0 {
-		return wrap("trim the history", exec(p.sql.trim, s.job.id, s.trim))
+		return wrap("trim the history", execute(p.sql.trim, s.job.id, s.trim))
 	}
 	return nil
 }
@@ -35,7 +63,7 @@ func (p *step) save(s *state, name string) error {
 func (p *step) saveJob(s *state, name string) error {
 	j := &s.job
 	if s.granted() {
-		return exec(p.sql.updateJob, j.id, j.newest, int64(j.lastToken), j.historySize, j.ended, []byte(j.fingerprint))
+		return execute(p.sql.updateJob, j.id, j.newest, int64(j.lastToken), j.historySize, j.ended, []byte(j.fingerprint))
 	}
 	r, err := p.sql.insertJob.Exec(p.namespace, []byte(name), j.newest, int64(j.lastToken), j.historySize, j.ended, []byte(j.fingerprint))
 	if err != nil {
@@ -45,7 +73,7 @@ func (p *step) saveJob(s *state, name string) error {
 	return err
 }
 
-func exec(stmt *sql.Stmt, args ...any) error {
+func execute(stmt *sql.Stmt, args ...any) error {
 	_, err := stmt.Exec(args...)
 	return err
 }

@@ -42,19 +42,24 @@ func (b *Backend) FinishBatch(ctx context.Context, qs []store.FinishRequest) []s
 
 func single[A any](rs []store.Result[A]) (A, error) { return rs[0].Answer, rs[0].Err }
 
-// batch judges each item in its own savepoint of one transaction, so that a bad
-// one does not fail its neighbours. If the transaction as a whole fails, all
-// items without an error of their own share its fate.
+// batch judges each item in its own step of one transaction, so that a bad one
+// does not fail its neighbours. If the transaction as a whole fails, all items
+// without an error of their own share its fate.
 func batch[Q, A any](ctx context.Context, b *Backend, qs []Q, validate func(*Q) error, judge func(*step, *Q) (A, error)) []store.Result[A] {
 	results := make([]store.Result[A], len(qs))
 	err := b.write.transact(ctx, func(sql *writing) error {
 		p := &step{sql: sql, namespace: []byte(b.settings.namespace)}
 		for i := range qs {
-			answer, err := judgeItem(p, &qs[i], validate, judge)
+			err := validate(&qs[i])
+			if err == nil {
+				results[i].Answer, err = judge(p, &qs[i])
+			}
 			if errors.Is(err, errTransaction) {
 				return err
 			}
-			results[i] = store.Result[A]{Answer: answer, Err: err}
+			if err != nil {
+				results[i] = store.Result[A]{Err: notApplied("judge", err)}
+			}
 		}
 		return nil
 	})
@@ -66,34 +71,6 @@ func batch[Q, A any](ctx context.Context, b *Backend, qs []Q, validate func(*Q) 
 		}
 	}
 	return results
-}
-
-// errTransaction: the transaction is over, not only the item.
-var errTransaction = errors.New("transaction lost")
-
-func judgeItem[Q, A any](p *step, q *Q, validate func(*Q) error, judge func(*step, *Q) (A, error)) (A, error) {
-	var none A
-	if err := validate(q); err != nil {
-		return none, err
-	}
-	if err := exec(p.sql.savepoint); err != nil {
-		return none, errors.Join(errTransaction, err)
-	}
-	answer, err := judge(p, q)
-	if err != nil {
-		// SQLite ends the whole transaction on some errors (a full disk, say);
-		// then there is no savepoint to go back to.
-		if back := exec(p.sql.back); back != nil {
-			return none, errors.Join(errTransaction, err)
-		}
-	}
-	if release := exec(p.sql.release); release != nil {
-		return none, errors.Join(errTransaction, err, release)
-	}
-	if err != nil {
-		return none, notApplied("judge", err)
-	}
-	return answer, nil
 }
 
 func (p *step) claim(q *store.ClaimRequest) (store.ClaimAnswer, error) {

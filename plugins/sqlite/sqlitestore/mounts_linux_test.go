@@ -1,0 +1,5 @@
+//go:build cgo
+
+package sqlitestore
+
+func mountsRole(part, func()) error { return nil }
