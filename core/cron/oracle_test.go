@@ -192,29 +192,27 @@ const none = int64(-1) << 62
 // jumps over run at once, times that it shows again don't run again. Interval jobs see each real tick.
 func walkClock(loc *time.Location, from, to time.Time, step time.Duration) []tick {
 	ticks := make([]tick, 0, int(to.Sub(from)/step)*6/5)
-	var reached time.Time // the civil time that fixed jobs have got to, written in UTC
+	add := func(civil, interval, fixed int64) { // civil: what the clock shows, counted from 1970-01-01 00:00; the walks start later
+		s := civil % (24 * 60 * 60)
+		ticks = append(ticks, tick{uint8(s / 3600), uint8(s / 60 % 60), uint8(s % 60), int32(civil / (24 * 60 * 60)), interval, fixed})
+	}
+	reached := none // the civil time that fixed jobs have got to
 	for t := from; t.Before(to); t = t.Add(step) {
-		local := t.In(loc)
-		y, mo, d := local.Date()
-		h, mi, s := local.Clock()
-		civil := time.Date(y, mo, d, h, mi, s, 0, time.UTC)
-		add := func(c time.Time, interval, fixed int64) {
-			h, mi, s := c.Clock()
-			day := int32(c.Unix() / (24 * 60 * 60)) // the walks start after 1970
-			ticks = append(ticks, tick{uint8(h), uint8(mi), uint8(s), day, interval, fixed})
-		}
-		if reached.IsZero() {
+		unix := t.Unix()
+		_, offset := t.In(loc).Zone()
+		civil := unix + int64(offset)
+		if reached == none {
 			reached = civil
 		}
-		for ; reached.Before(civil); reached = reached.Add(step) {
-			add(reached, none, t.Unix())
+		for ; reached < civil; reached += int64(step / time.Second) {
+			add(reached, none, unix)
 		}
-		if civil.Before(reached) {
-			add(civil, t.Unix(), none)
+		if civil < reached {
+			add(civil, unix, none)
 			continue
 		}
-		add(civil, t.Unix(), t.Unix())
-		reached = civil.Add(step)
+		add(civil, unix, unix)
+		reached = civil + int64(step/time.Second)
 	}
 	return ticks
 }
