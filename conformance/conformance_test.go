@@ -23,8 +23,15 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "conformance:", err)
 		os.Exit(2)
 	}
-	os.Exit(m.Run())
+	status := m.Run()
+	for _, f := range afterTests {
+		f()
+	}
+	os.Exit(status)
 }
+
+// afterTests remove what tests share.
+var afterTests []func()
 
 type runFlags struct {
 	plugin, variant, report string

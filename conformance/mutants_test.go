@@ -44,6 +44,7 @@ func judge(t *testing.T, seed uint64, c kit.Check, open func() kit.Subject) (res
 
 func TestMutantsAreCaught(t *testing.T) {
 	kitTest(t)
+	t.Parallel()
 	for _, m := range mutants.List() {
 		t.Run(fmt.Sprintf("%v/%s", m.Kind, m.Name), func(t *testing.T) {
 			t.Parallel()
@@ -71,6 +72,7 @@ func TestMutantsAreCaught(t *testing.T) {
 // not to be, and then no check catches it.
 func TestUncoveredFaults(t *testing.T) {
 	kitTest(t)
+	t.Parallel()
 	for _, kind := range []store.Kind{store.KindLease, store.KindClaimOnly} {
 		listed := map[string]bool{}
 		for _, m := range mutants.List() {
@@ -123,6 +125,7 @@ var lags = map[string]func() time.Duration{
 // The right stores pass everything, however slow the machine.
 func TestTruthPasses(t *testing.T) {
 	kitTest(t)
+	t.Parallel()
 	truths := []struct {
 		name string
 		kind store.Kind

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/anarchon-go/anarchon/conformance/kit"
 	"github.com/anarchon-go/anarchon/conformance/verdict"
-	"github.com/anarchon-go/anarchon/core/store"
 )
 
 // The files that [Report.Write] makes.
@@ -52,16 +52,21 @@ type jsonReport struct {
 }
 
 type jsonDescription struct {
-	Kind     string          `json:"kind"`
-	Strategy string          `json:"strategy,omitempty"`
-	Memory   string          `json:"memory"`
-	Clock    string          `json:"clock"`
-	Fenced   bool            `json:"fenced"`
-	History  bool            `json:"history"`
-	Product  string          `json:"product"`
-	Settings []store.Setting `json:"settings,omitempty"`
-	Warnings []string        `json:"warnings,omitempty"`
-	Format   int             `json:"format"`
+	Kind     string        `json:"kind"`
+	Strategy string        `json:"strategy,omitempty"`
+	Memory   string        `json:"memory"`
+	Clock    string        `json:"clock"`
+	Fenced   bool          `json:"fenced"`
+	History  bool          `json:"history"`
+	Product  string        `json:"product"`
+	Settings []jsonSetting `json:"settings,omitempty"`
+	Warnings []string      `json:"warnings,omitempty"`
+	Format   int           `json:"format"`
+}
+
+type jsonSetting struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 type jsonCheck struct {
@@ -83,8 +88,11 @@ func (r *Report) JSON() ([]byte, error) {
 		Line: r.Line(), Verdict: r.Verdict, Counts: map[string]int{},
 		Description: jsonDescription{
 			Kind: d.Kind.String(), Strategy: d.Strategy, Memory: d.Memory.String(), Clock: d.Clock.String(), Fenced: d.Fenced,
-			History: d.History, Product: d.Product, Settings: d.Settings, Warnings: d.Warnings, Format: d.Format,
+			History: d.History, Product: d.Product, Warnings: d.Warnings, Format: d.Format,
 		},
+	}
+	for _, x := range d.Settings {
+		j.Description.Settings = append(j.Description.Settings, jsonSetting(x))
 	}
 	for _, o := range kit.Outcomes() {
 		j.Counts[o.String()] = 0
@@ -96,8 +104,12 @@ func (r *Report) JSON() ([]byte, error) {
 			Reason: res.Reason, Calls: res.Calls, Figures: res.Figures, Seconds: seconds(res.Took),
 		})
 	}
-	b, err := json.MarshalIndent(j, "", "  ")
-	return append(b, '\n'), err
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(j)
+	return b.Bytes(), err
 }
 
 func seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }

@@ -54,13 +54,14 @@ func Load(ctx context.Context, o Options) (_ *Plugin, err error) {
 	if !st.IsDir() {
 		dir = filepath.Dir(path)
 	}
-	settings, err := ReadSettings(filepath.Join(dir, SettingsFile))
+	file := filepath.Join(dir, SettingsFile)
+	settings, err := ReadSettings(file)
 	if err != nil {
 		return nil, err
 	}
 	name, variant, err := settings.Pick(o.Variant)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	tmp, err := os.MkdirTemp("", "conformance")
 	if err != nil {

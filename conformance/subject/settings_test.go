@@ -1,0 +1,104 @@
+package subject
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/anarchon-go/anarchon/core/store"
+)
+
+func TestParseSettings(t *testing.T) {
+	s, err := ParseSettings([]byte(`
+# a comment
+variants:
+  default:
+    kind: lease
+    config:
+      path: ${tmp}/a/${tmp}
+      size: 3
+      fast: true
+      hosts: ["${tmp}x", b]
+  bare:
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, v, err := s.Pick("")
+	if err != nil || name != "default" || v.Kind != store.KindLease {
+		t.Errorf("%s, %+v, %v", name, v, err)
+	}
+	want := map[string]any{"path": "/t/a//t", "size": 3, "fast": true, "hosts": []any{"/tx", "b"}}
+	if got := v.Expand("/t"); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v; want %v", got, want)
+	}
+	if name, v, err = s.Pick("bare"); err != nil || name != "bare" || v.Kind != 0 || len(v.Expand("/t")) != 0 {
+		t.Errorf("%s, %+v, %v", name, v, err)
+	}
+	if _, _, err := s.Pick("other"); err == nil || !strings.Contains(err.Error(), `"other"; known are ["bare" "default"]`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestSettingsErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                       "the file is empty",
+		"variants:":                              "there is no variant",
+		"- a":                                    "line 1: there must be keys",
+		"varaints: {a: {}}":                      `line 1: unknown key "varaints"; did you mean "variants"?`,
+		"variants: {a: {confg: {}}}":             `unknown key "confg"; did you mean "config"?`,
+		"variants:\n  a: {kind: leas}":           `line 2: store: unknown kind "leas"; known are ["lease" "claim-only"]`,
+		"variants: {a: {}, a: {}}":               `"a"`,
+		"variants: {a: {config: {p: '${tpm}'}}}": `unknown placeholder in "${tpm}"`,
+		"variants: {a: {config: {p: ['${x}']}}}": `unknown placeholder in "${x}"`,
+		"variants: {a: 3}":                       "there must be keys",
+		"\tx":                                    "yaml",
+	} {
+		if _, err := ParseSettings([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v; want one with %q", text, err, want)
+		}
+	}
+}
+
+func TestReadSettings(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, SettingsFile)
+	s, err := ReadSettings(file)
+	if name, v, err2 := s.Pick(""); err != nil || err2 != nil || name != "default" || v.Config != nil {
+		t.Errorf("without a file: %s, %+v, %v, %v", name, v, err, err2)
+	}
+	if err := os.WriteFile(file, []byte("variants: {only: {config: {a: 1}}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err = ReadSettings(file)
+	if name, v, err2 := s.Pick(""); err != nil || err2 != nil || name != "only" || v.Config["a"] != 1 {
+		t.Errorf("with one variant: %s, %+v, %v, %v", name, v, err, err2)
+	}
+	if err := os.WriteFile(file, []byte("nonsense"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = ReadSettings(file); err == nil || !strings.Contains(err.Error(), file) {
+		t.Errorf("the error must name the file: %v", err)
+	}
+}
+
+func FuzzParseSettings(f *testing.F) {
+	f.Add([]byte("variants:\n  default:\n    kind: lease\n    config:\n      path: ${tmp}/store.db\n"))
+	f.Add([]byte("variants: {a: {config: {p: ['${x}', 3, {b: c}]}}}"))
+	f.Add([]byte("a: &a [*a]"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := ParseSettings(b)
+		if err != nil {
+			return
+		}
+		for name := range s.Variants {
+			if _, v, err := s.Pick(name); err != nil {
+				t.Errorf("variant %q is there and not found: %v", name, err)
+			} else {
+				v.Expand("/tmp")
+			}
+		}
+	})
+}
