@@ -10,6 +10,7 @@ import (
 	"time"
 
 	plugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
 )
 
 // actAs makes this process a plugin, or what pretends to be one.
@@ -40,6 +41,18 @@ func actAs(as string) {
 	case "hang":
 		fmt.Fprintln(os.Stderr, "looking for my keys")
 		time.Sleep(time.Hour)
+	case "goes deaf":
+		service := newServer(newFake(Env{Logger: slog.Default()}), slog.Default())
+		plugin.Serve(&plugin.ServeConfig{
+			HandshakeConfig:  handshake,
+			VersionedPlugins: versions(service),
+			GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
+				s := grpc.NewServer(opts...)
+				stopServing = func() { go s.Stop() }
+				return s
+			},
+		})
+		time.Sleep(time.Hour)
 	case "version 2":
 		plugin.Serve(&plugin.ServeConfig{
 			HandshakeConfig:  handshake,
@@ -66,6 +79,9 @@ func actAs(as string) {
 	}
 }
 
+// stopServing ends the server of a plugin whose process lives on.
+var stopServing func()
+
 // oddLines are lines on stderr that a host must survive.
 var oddLines = []string{
 	`{"@message":1}`, // makes go-plugin 1.8.0 panic
@@ -86,7 +102,7 @@ func actAsHost() {
 	if err != nil {
 		panic(err)
 	}
-	c, err := Open(context.Background(), Plugin{Path: self, Env: []string{envActAs + "=plugin"}, Logger: slog.New(slog.DiscardHandler)})
+	c, err := Open(context.Background(), Plugin{Path: self, Env: []string{envActAs + "=plugin", "GORACE=atexit_sleep_ms=0"}, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		panic(err)
 	}

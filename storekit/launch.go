@@ -266,6 +266,9 @@ func (g *generation) destroy() {
 	}
 }
 
+// exitGrace is how long a plugin may take to exit once its store is closed.
+const exitGrace = time.Second
+
 // close ends the process in good order within the time until deadline: the
 // plugin closes its store, then exits; what is left at the deadline is killed.
 func (g *generation) close(deadline time.Time) error {
@@ -278,7 +281,7 @@ func (g *generation) close(deadline time.Time) error {
 	defer cancel()
 	resp, err := g.svc.Stop(ctx, &pb.StopRequest{TimeoutMs: (budget * 2 / 3).Milliseconds()})
 	switch {
-	case err != nil && g.proc.ended():
+	case err != nil && g.waitEnded():
 		return errors.New(g.proc.obituary())
 	case err != nil:
 		return fmt.Errorf("it did not stop (%s) and was killed", g.log.scrub(err.Error()))
@@ -288,7 +291,7 @@ func (g *generation) close(deadline time.Time) error {
 	g.proc.letGo()
 	select {
 	case <-g.proc.done:
-	case <-time.After(time.Until(deadline)):
+	case <-time.After(min(exitGrace, time.Until(deadline))):
 		err = errors.Join(err, errors.New("it did not exit and was killed"))
 	}
 	return err

@@ -38,7 +38,8 @@ func testPlugin(t testing.TB, as string, config map[string]any) Plugin {
 		Name:   "fake",
 		Path:   self,
 		Config: config,
-		Env:    []string{envActAs + "=" + as},
+		// A program built with -race sleeps a second before it exits, unless told not to.
+		Env:    []string{envActAs + "=" + as, "GORACE=atexit_sleep_ms=0"},
 		Logger: testLogger(t),
 	}
 }
@@ -126,11 +127,14 @@ func (f *fake) Describe(context.Context) (store.Description, error) {
 func (f *fake) Claim(ctx context.Context, r store.ClaimRequest) (store.ClaimAnswer, error) {
 	switch do, arg, _ := strings.Cut(r.Job, ":"); do {
 	case "panic":
-		var m map[string]int
-		m["x"] = 1
+		panic("as asked")
 	case "exit":
 		fmt.Fprintln(os.Stderr, "I am leaving: "+arg)
 		os.Exit(3)
+	case "go deaf":
+		stopServing()
+		<-ctx.Done()
+		return store.ClaimAnswer{}, ctx.Err()
 	case "hang":
 		<-ctx.Done()
 		return store.ClaimAnswer{}, ctx.Err()
