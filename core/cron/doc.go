@@ -1,8 +1,8 @@
 // Package cron turns cron expressions into times: the next firing after an instant, and the latest one at or before it.
 //
 // It is made for schedulers whose instances must agree without talking to each other. The times of a schedule depend on nothing but the
-// expression and the rules of its time zone, not on when or how often it is asked. Nothing is missed or repeated at a clock
-// change, and an expression that parses always has a next time.
+// expression and the rules of its time zone, not on when or how often it is asked. A clock change neither loses nor repeats the run
+// of a job that names its times, and what can never fire does not parse.
 //
 // # Expressions
 //
@@ -24,7 +24,7 @@
 //	10-40/15   the same in a range: 10, 25, 40
 //
 // A step starts anew with each round of its field: */7 in the minute field fires at 56 and then at 0, four minutes later. For an
-// interval that does not divide its field use an interval instead of an expression (core.Every).
+// interval that does not divide its field use core.Every instead of an expression.
 //
 // In a day field ? is the same as *, and there are these elements:
 //

@@ -11,6 +11,14 @@ import (
 	"github.com/anarchon-go/anarchon/core/cron"
 )
 
+// A schedule is what core takes.
+var _ interface {
+	Next(after time.Time) time.Time
+	Prev(at time.Time) time.Time
+	MinGap() time.Duration
+	String() string
+} = (*cron.Schedule)(nil)
+
 // checkSchedule asserts what holds for every schedule and every time.
 func checkSchedule(t *testing.T, s *cron.Schedule, at time.Time) {
 	t.Helper()
