@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,12 +15,14 @@ type driver struct {
 	*Scheduler
 	m          *machine
 	executions map[*run]context.CancelCauseFunc
+	calls      sync.WaitGroup // calls to the store that have not ended
 }
 
 // loop feeds the machine and does what it says, until a graceful stop is over.
 func (d *driver) loop(ctx context.Context) error {
 	// Calls and handlers outlive ctx: a graceful stop needs the store.
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer d.settle()
 	defer cancel()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -47,6 +50,20 @@ func (d *driver) loop(ctx context.Context) error {
 			return stuckError(d.m.stuckRuns())
 		}
 		timer.Reset(d.m.wake(d.now()))
+	}
+}
+
+// settle waits until the calls that nobody needs any more, such as a recall, have
+// ended: who called Run may close the store now.
+func (d *driver) settle() {
+	ended := make(chan struct{})
+	go func() {
+		d.calls.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(overdue):
 	}
 }
 
@@ -106,7 +123,7 @@ func call[Q, A any](d *driver, ctx context.Context, timeout time.Duration, verb 
 			d.inbox.put(func(m *machine, now instant) { answer(m, now, ans, err) })
 		}
 	}
-	go func() {
+	d.calls.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		var none A
@@ -121,5 +138,5 @@ func call[Q, A any](d *driver, ctx context.Context, timeout time.Duration, verb 
 			reply(none, fmt.Errorf("%w: the store ended its goroutine", store.ErrUnknown))
 		}()
 		reply(verb(ctx, req))
-	}()
+	})
 }
