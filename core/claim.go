@@ -184,7 +184,8 @@ func (m *machine) refused(now instant, r *run, ans store.ClaimAnswer) {
 }
 
 // tooEarly asks again when the store's clock reaches the slot, within this
-// instance's own max late: newer slots that fall due meanwhile are as early.
+// instance's own max late: newer slots that fall due meanwhile are as early. It
+// waits a jitter again, or the one with the fast clock would win every slot.
 func (m *machine) tooEarly(now instant, r *run, by time.Duration) {
 	latest := r.slot + r.job.spec.Timing.MaxLate.Milliseconds()
 	if m.stopping || r.job.removed || now.ms()+by.Milliseconds() > latest {
@@ -193,7 +194,7 @@ func (m *machine) tooEarly(now instant, r *run, by time.Duration) {
 		return
 	}
 	r.early, r.until = true, latest+1
-	m.retryIn(now, r, by)
+	m.retryIn(now, r, by+time.Duration(m.within(int64(r.job.spec.Timing.Jitter))))
 }
 
 // giveUpBefore gives up the claims of slots older than one that is due now.
