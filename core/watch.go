@@ -146,12 +146,16 @@ func (m *machine) noteUnfinished(now instant, u *store.UnfinishedRun) {
 	}
 	j.granted = max(j.granted, u.Newest)
 	r := j.find(u.Slot)
-	if r != nil && r.state != watching {
-		return // ours, or asked for
-	}
 	left := u.Left
 	if !u.Open {
 		left = 0
+	}
+	if r != nil && r.state == asking && r.early && u.Holder != m.instance {
+		m.watchRun(now, r, u.Attempt, u.Holder, left) // the store's clock need not be waited for
+		return
+	}
+	if r != nil && r.state != watching {
+		return // ours, or asked for
 	}
 	m.watchOther(now, j, u.Slot, u.Attempt, u.Holder, left)
 }
