@@ -4,7 +4,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -74,7 +76,20 @@ func TestConformance(t *testing.T) {
 	if flags.plugin == "" {
 		t.Skip("no plugin to judge; name one with -plugin=DIR_OR_BINARY, e.g. go test ./conformance -plugin=./plugins/sqlite")
 	}
-	Run(t, Options{Plugin: flags.plugin, Variant: flags.variant, Config: flags.config, Report: flags.report, Seed: flags.seed})
+	run(t, Options{Plugin: flags.plugin, Variant: flags.variant, Config: flags.config, Report: flags.report, Seed: flags.seed}, flags.again)
+}
+
+// again is the command that repeats one check.
+func (f *runFlags) again(id string, seed uint64) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "go test ./conformance -plugin=%s -run 'TestConformance/%s$' -seed %d", f.plugin, id, seed)
+	if f.variant != "" {
+		fmt.Fprintf(&b, " -variant %s", f.variant)
+	}
+	for _, key := range slices.Sorted(maps.Keys(f.config)) {
+		fmt.Fprintf(&b, " -config %s=…", key) // the value may be a secret
+	}
+	return b.String()
 }
 
 // kitTest marks a test of the kit itself: it does not run beside a plugin's.

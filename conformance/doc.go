@@ -15,7 +15,8 @@
 //	-seed N                repeat the random draws of an earlier run
 //	-run TestConformance/lease/length
 //	                       one check, or one family without the last part
-//	-v                     the plugin's own words on each check
+//	-v                     each check's figures; needed to see the progress, and
+//	                       what ran, if the output goes to a file
 //
 // Authors with a module of their own call [Run] from a test. Without -plugin the
 // package's tests test the kit itself: the model of the rules must pass every
@@ -44,6 +45,7 @@
 //	checks    the checks, one file per family; each cites promises
 //	kit       the runner, and how to write a check
 //	subject   what is judged: finding, building and opening plugins
+//	session   one run from end to end, for go test and for commands
 //	verdict   the lists of expected checks, and the judgement
 //	report    table, JSON, JUnit
 //	mutants   stores with one fault each, and the check that must catch it

@@ -18,16 +18,16 @@ type Verdict struct {
 	Complete bool     `json:"complete"` // everything that was expected ran; else OK proves little
 	Expected int      `json:"expected"`
 	Passed   int      `json:"passed"`
-	Problems []string `json:"problems,omitempty"` // each names a check
+	Problems []string `json:"problems,omitempty"` // each names a check, or what else is wrong
 }
 
 // Judge compares results with the expected checks.
 func Judge(expected []Expected, results []kit.Result) Verdict {
-	v := Verdict{Complete: true, Expected: len(expected)}
+	v := Verdict{OK: true, Complete: true, Expected: len(expected)}
 	byID := map[string]kit.Result{}
 	for _, r := range results {
 		if _, twice := byID[r.Check.ID]; twice {
-			v.problem("%s: reported twice", r.Check.ID)
+			v.Add("%s: reported twice", r.Check.ID)
 		}
 		byID[r.Check.ID] = r
 	}
@@ -35,7 +35,7 @@ func Judge(expected []Expected, results []kit.Result) Verdict {
 		r, ran := byID[e.ID]
 		switch {
 		case !ran:
-			v.problem("%s: expected, and did not run", e.ID)
+			v.Add("%s: expected, and did not run", e.ID)
 		case r.Outcome == kit.Pass:
 			v.Passed++
 		case r.Outcome == kit.Disabled:
@@ -43,21 +43,22 @@ func Judge(expected []Expected, results []kit.Result) Verdict {
 		case r.Outcome == kit.Skip && e.Needs != 0 && e.Needs&r.Check.Needs == e.Needs:
 			// The list allows it, and the reason is in the report.
 		case r.Outcome == kit.Skip:
-			v.problem("%s: skipped, and the list does not allow that: %s", e.ID, r.Reason)
+			v.Add("%s: skipped, and the list does not allow that: %s", e.ID, r.Reason)
 		default:
-			v.problem("%s: %v", e.ID, r.Outcome)
+			v.Add("%s: %v", e.ID, r.Outcome)
 		}
 	}
 	for _, r := range results {
 		if !slices.ContainsFunc(expected, func(e Expected) bool { return e.ID == r.Check.ID }) {
-			v.problem("%s: ran, and is not on the list of expected checks", r.Check.ID)
+			v.Add("%s: ran, and is not on the list of expected checks", r.Check.ID)
 		}
 	}
-	v.OK = len(v.Problems) == 0
 	return v
 }
 
-func (v *Verdict) problem(format string, args ...any) {
+// Add adds a problem to the verdict, which is bad from then on.
+func (v *Verdict) Add(format string, args ...any) {
+	v.OK = false
 	v.Problems = append(v.Problems, fmt.Sprintf(format, args...))
 }
 
