@@ -44,9 +44,7 @@ var _ runner.Runner = (*process)(nil)
 const outputGrace = 200 * time.Millisecond
 
 func newProcess(path string, log *hostLog) *process {
-	p := &process{cmd: exec.Command(path), log: log, done: make(chan struct{})}
-	p.cmd.Dir = ""
-	return p
+	return &process{cmd: exec.Command(path), log: log, done: make(chan struct{})}
 }
 
 // Start launches the process. cmd.Env must be complete.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/anarchon-go/anarchon/core/store"
 	pb "github.com/anarchon-go/anarchon/storekit/internal/storev1"
+	"github.com/anarchon-go/anarchon/storekit/internal/wire"
 )
 
 const (
@@ -207,7 +208,13 @@ func (c *Client) retrying(ctx context.Context, verb string, try func(context.Con
 
 // remote is the error of an item that the plugin refused.
 func (c *Client) remote(verb string, e *pb.Error) error {
-	return fmt.Errorf("plugin %s: %s: %w", c.name, verb, remoteError(e, c.scrub))
+	return fmt.Errorf("plugin %s: %s: %w", c.name, verb, wire.ToError(e, c.scrub))
+}
+
+// broken is the error for an answer that breaks the protocol: what the plugin did
+// is then not known.
+func (c *Client) broken(verb string, err error) error {
+	return c.fail(verb, store.ErrUnknown, fmt.Errorf("the plugin breaks the protocol: %v", err)) // its class would contradict ours
 }
 
 // scrub takes the secrets out of a text from the plugin.

@@ -146,14 +146,6 @@ func batch[R, A any, P any, PR interface {
 	return results
 }
 
-// broken is the error for an answer that breaks the protocol: what the plugin did
-// is then not known.
-func (c *Client) broken(verb string, err error) error {
-	return c.fail(verb, store.ErrUnknown, fmt.Errorf("the plugin breaks the protocol: %v", err)) // its class would contradict ours
-}
-
-func remoteError(e *pb.Error, scrub func(string) string) error { return wire.ToError(e, scrub) }
-
 // Unfinished implements [store.Store]. More names than one message holds are
 // asked for in several calls; Now is then the first one's.
 func (c *Client) Unfinished(ctx context.Context, req store.UnfinishedRequest) (store.UnfinishedAnswer, error) {
