@@ -1,0 +1,6 @@
+//go:build race
+
+package core
+
+// raceDetector says that this test binary is several times slower than the code.
+const raceDetector = true
