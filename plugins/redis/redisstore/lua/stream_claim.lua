@@ -1,0 +1,36 @@
+-- Strategy stream-id: a claim is an entry whose ID is the slot. A stream takes
+-- IDs in rising order only, and keeps the highest for ever, also when its
+-- entries were trimmed. ARGV[10]: how far in the future a slot may lie, whatever
+-- the claim allows: one slot of a fast clock would bar all before it.
+
+local run = find(slot)
+if run then return taken(run) end
+
+local last = redis.call('XREVRANGE', KEYS[3], '+', '-', 'COUNT', 1)[1]
+local newest = last and tonumber(string.match(last[1], '^%d+'))
+if newest and at <= newest then
+  -- Between entries that are kept it was never granted; before them, nobody
+  -- knows.
+  local first = redis.call('XRANGE', KEYS[3], '-', '+', 'COUNT', 1)[1]
+  if at > tonumber(string.match(first[1], '^%d+')) and at < newest then return answer('superseded', whole(newest)) end
+  return answer('finished')
+end
+local refused = refuse()
+if refused then return refused end
+if at - now > tonumber(ARGV[10]) then return answer('early', whole(at - now)) end
+
+local added = redis.pcall('XADD', KEYS[3], slot .. '-1', 'claim', id)
+if added.err then
+  -- Entries were deleted by hand; the stream still knows.
+  if string.find(added.err, 'equal or smaller', 1, true) then return answer('finished') end
+  return added
+end
+local won = grant()
+local over = redis.call('XLEN', KEYS[3]) - ARGV[8]
+if over > 0 then
+  for _, entry in ipairs(redis.call('XRANGE', KEYS[3], '-', '+', 'COUNT', over)) do
+    redis.call('HDEL', KEYS[2], (string.match(entry[1], '^%d+')))
+  end
+  redis.call('XTRIM', KEYS[3], 'MAXLEN', '=', ARGV[8])
+end
+return won
