@@ -54,9 +54,9 @@ func (p *simProcess) do(a action) {
 		j := a.job
 		p.call("history", a.timeout, func(*simCall) simReply {
 			ans, err := w.store.history(j.spec.Name)
-			return func(m *machine, now instant) { m.historyAnswered(now, j, ans, err) }
+			return func(m *machine, now instant) { p.historyAnswered(m, now, j, ans, err) }
 		}, func(err error) simReply {
-			return func(m *machine, now instant) { m.historyAnswered(now, j, store.HistoryAnswer{}, err) }
+			return func(m *machine, now instant) { p.historyAnswered(m, now, j, store.HistoryAnswer{}, err) }
 		})
 	case doStart:
 		p.startHandler(r)
@@ -119,8 +119,25 @@ func (p *simProcess) finishAnswered(m *machine, now instant, r *run, ans store.F
 
 func (p *simProcess) recallAnswered(m *machine, now instant, ans store.UnfinishedAnswer, err error) {
 	if err != nil {
-		p.w.note(simEntry{who: p.name, what: "gets no answer to its recall: {err}", err: err})
+		p.w.note(simEntry{who: p.name, what: "gets no answer to its recall: {err}", err: err, aside: true})
 	}
 	p.noteRecallAnswer(&ans, err)
 	m.recallAnswered(now, ans, err)
+}
+
+func (p *simProcess) historyAnswered(m *machine, now instant, j *job, ans store.HistoryAnswer, err error) {
+	if err != nil {
+		p.w.note(simEntry{who: p.name, what: "gets no answer about the history: {err}", job: j.spec.Name, err: err, aside: true})
+	} else {
+		p.w.note(simEntry{who: p.name, what: "is told the history: {n} attempts, the newest {text}", job: j.spec.Name, n: int64(len(ans.Attempts)), text: simNewest(ans.Attempts)})
+	}
+	m.historyAnswered(now, j, ans, err)
+}
+
+func simNewest(attempts []store.Attempt) string {
+	if len(attempts) == 0 {
+		return "none"
+	}
+	a := &attempts[0]
+	return simSlot(a.Slot) + " from " + simSlot(a.StartedAt) + " to " + simSlot(a.EndedAt)
 }

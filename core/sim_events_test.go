@@ -77,13 +77,10 @@ func (p *simProcess) event(e Event) {
 		seen.paused++
 	case StoreError:
 		seen.storeErrors++
-		w.note(simEntry{who: p.name, what: "says: the store fails during {text}: {err}", text: e.During, err: e.Err})
+		w.note(simEntry{who: p.name, what: "says: the store fails during {text}: {err}", text: e.During, err: e.Err, aside: true})
 	case StoreBack:
 		seen.storeBacks++
-		for _, v := range p.jobs {
-			v.recoveries++
-		}
-		w.note(simEntry{who: p.name, what: "says: the store is back after {d}", d: e.Down})
+		w.note(simEntry{who: p.name, what: "says: the store is back after {d}", d: e.Down, aside: true})
 	}
 }
 

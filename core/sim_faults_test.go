@@ -152,5 +152,5 @@ func (p *simProcess) addAgain(no int) {
 	v := p.jobs[no]
 	p.w.note(simEntry{who: p.name, what: "adds the job again", job: v.spec.Name})
 	p.step(func(m *machine, now instant) { m.add(now, v.spec) })
-	v.expectCaughtUp(v.prev(p.instant().ms()))
+	v.expectCaughtUp(v.prev(p.instant().ms()), p.w.now)
 }

@@ -24,6 +24,7 @@ type simProcess struct {
 	stopping bool
 	dead     bool
 	maxRuns  int
+	version  int // of the settings
 
 	timer   int64 // monotonic: when the timer is to fire
 	armed   int64 // true time of the earliest event that will look at it; 0 none
@@ -39,7 +40,7 @@ type simProcess struct {
 
 func newSimProcess(n *simNode, name string) *simProcess {
 	w := n.w
-	p := &simProcess{w: w, node: n, name: name, started: w.now, origin: n.mono() - int64(time.Second), rand: w.random(name), maxRuns: w.plan.maxRuns[n.no]}
+	p := &simProcess{w: w, node: n, name: name, started: w.now, origin: n.mono() - int64(time.Second), rand: w.random(name), maxRuns: w.plan.maxRuns[n.no], version: n.deployed}
 	p.m = newMachine(machineConfig{
 		instance: name, kind: w.plan.kind, maxRuns: p.maxRuns, grace: w.plan.grace,
 		rand: w.random(name + " machine"), newID: p.newID,

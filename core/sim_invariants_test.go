@@ -70,17 +70,18 @@ func (p *simProcess) checkCatchUp(v *simJobView, r *run, req *store.ClaimRequest
 	if p.w.plan.kind != store.KindLease {
 		p.fail(ruleClaimOnly, r, "catches up")
 	}
-	if newest > req.Slot || newest < req.Slot && v.caughtUp != req.Slot {
-		p.fail(ruleOnce, r, "catches it up; the newest past slot is %s", simSlot(newest))
-	}
 	if by := late(ms, req.Slot); by > v.spec.Timing.CatchUp {
 		p.fail(ruleOnce, r, "catches it up after %v; catch-up is %v", by, v.spec.Timing.CatchUp)
 	}
-	if v.caughtUp != req.Slot {
-		v.caughtUp = req.Slot
-		if v.catchUps++; v.catchUps > v.recoveries {
-			p.fail(ruleOnce, r, "catches up for the %d. time, with %d reasons", v.catchUps, v.recoveries)
-		}
+	if v.caughtUp == req.Slot {
+		return // asked again
+	}
+	v.caughtUp = req.Slot
+	if newest != req.Slot {
+		p.fail(ruleOnce, r, "catches it up; the newest past slot is %s", simSlot(newest))
+	}
+	if v.catchUps++; v.catchUps > v.recoveries {
+		p.fail(ruleOnce, r, "catches up for the %d. time, with %d reasons", v.catchUps, v.recoveries)
 	}
 }
 
@@ -129,6 +130,8 @@ func (p *simProcess) noteClaimAnswer(r *run, req *store.ClaimRequest, ans *store
 		v.l.aware(p, req.Slot)
 	case store.VerdictOverlap:
 		v.l.aware(p, ans.Slot)
+	case store.VerdictEarly:
+		v.early[req.Slot] = req.Reason == store.ReasonCatchUp
 	}
 	if req.Reason != store.ReasonTakeover {
 		delete(v.wishes, req.Slot)
@@ -218,6 +221,9 @@ func (p *simProcess) checkStart(h *simHandler) {
 		p.fail(ruleCapacity, r, "starts handler %d of at most %d", len(p.handlers)+1, p.maxRuns)
 	}
 	a.begun = true
+	if a.confirmed {
+		w.seen.startsConfirmedFirst++
+	}
 	x.handlersBegun++
 	v := p.view(h.run.Job)
 	if a.reason == store.ReasonScheduled && a.number == 1 {

@@ -41,24 +41,25 @@ type simAware struct {
 }
 
 type simAttempt struct {
-	run      *simRun
-	number   int
-	token    store.Token
-	id       store.ClaimID
-	proc     *simProcess
-	reason   store.Reason
-	skip     bool
-	lease    time.Duration
-	end      int64 // of the lease, and its length: milliseconds of the store's clock
-	length   int64
-	isOpen   bool
-	released bool
-	outcome  store.Outcome // 0: not finished by its runner
-	begun    bool          // its handler was started
-	told     bool          // its process was told Won
-	shaken   bool          // the store's clock jumped forward since the last renewal
-	at       int64         // true time of the grant
-	closedAt int64         // true time when it ceased to be open
+	run       *simRun
+	number    int
+	token     store.Token
+	id        store.ClaimID
+	proc      *simProcess
+	reason    store.Reason
+	skip      bool
+	lease     time.Duration
+	end       int64 // of the lease, and its length: milliseconds of the store's clock
+	length    int64
+	isOpen    bool
+	released  bool
+	outcome   store.Outcome // 0: not finished by its runner
+	begun     bool          // its handler was started
+	told      bool          // its process was told Won
+	confirmed bool          // a heartbeat was accepted
+	shaken    bool          // the store's clock jumped forward since the last renewal
+	at        int64         // true time of the grant
+	closedAt  int64         // true time when it ceased to be open
 }
 
 func newSimLedger(w *simWorld, no int) *simLedger {
@@ -144,9 +145,9 @@ func (l *simLedger) claimed(p *simProcess, c *simCall, req *store.ClaimRequest, 
 			l.close(r, now)
 		}
 	case store.VerdictLate:
-		justified = r == nil && now-req.Slot > (req.MaxLate+store.LateTolerance).Milliseconds()
+		justified = (r == nil || l.forgotten(r.last())) && now-req.Slot > (req.MaxLate+store.LateTolerance).Milliseconds()
 	case store.VerdictEarly:
-		justified = r == nil && req.Slot-now > req.MaxEarly.Milliseconds()
+		justified = (r == nil || l.forgotten(r.last())) && req.Slot-now > req.MaxEarly.Milliseconds()
 		l.w.seen.early++
 	}
 	if !justified {
@@ -292,6 +293,7 @@ func (l *simLedger) beaten(c *simCall, req *store.HeartbeatRequest, ans *store.H
 	a.end = max(a.end, now+length)
 	a.length = max(length, a.end-now)
 	a.shaken = false
+	a.confirmed = true
 	if dead {
 		l.checkAlone(a.run, a, now)
 	}
@@ -309,6 +311,8 @@ func (l *simLedger) finished(c *simCall, req *store.FinishRequest, ans *store.Fi
 	switch {
 	case a == nil:
 		l.fail(ruleDead, req.Slot, "%s finishes an attempt that was never granted", c.p.name)
+	case a.isOpen && !ans.Recorded && l.forgotten(a):
+		l.shut(a)
 	case a.isOpen && !ans.Recorded:
 		l.fail(ruleDead, req.Slot, "%s's finish of an open attempt is refused", c.p.name)
 	case a.isOpen:
@@ -324,6 +328,12 @@ func (l *simLedger) finished(c *simCall, req *store.FinishRequest, ans *store.Fi
 	case ans.Recorded && a.outcome != 0 && a.outcome != req.Outcome:
 		l.fail(ruleDead, req.Slot, "%s's attempt ended as %v and is recorded again as %v", c.p.name, a.outcome, req.Outcome)
 	}
+}
+
+// forgotten: a claim-only store may remember a run for a bounded time.
+func (l *simLedger) forgotten(a *simAttempt) bool {
+	window := l.w.plan.claimOnly.Memory.Window
+	return l.w.plan.kind == store.KindClaimOnly && window > 0 && l.w.now-a.at >= int64(window)
 }
 
 func (l *simLedger) describe(r *simRun, now int64) string {

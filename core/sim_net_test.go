@@ -184,7 +184,7 @@ func (c *simCall) copyArrives() {
 		return
 	}
 	w.seen.copies++
-	w.note(simEntry{who: "net", what: "brings the store another copy of a {text} of " + c.p.name, text: c.verb})
+	w.note(simEntry{who: "net", what: "brings the store another copy of a {text} of " + c.p.name, text: c.verb, aside: c.verb == "recall"})
 	c.copy = true
 	c.apply(c)
 }

@@ -41,7 +41,11 @@ func (n *simNode) mono() int64 { return n.w.now - n.lag }
 
 // disturb notes that something is not as it should be: what is promised of a
 // healthy instance is not asked of this one for a while.
-func (n *simNode) disturb() { n.disturbed = n.w.now }
+func (n *simNode) disturb() { n.disturbed = max(n.disturbed, n.w.now) }
+
+// disturbClocks: a process looks at its wall clock once in the longest timer, and
+// may notice only then what happened.
+func (n *simNode) disturbClocks() { n.disturbed = n.w.now + int64(longestTimer+time.Second) }
 
 // start starts a process, if none runs.
 func (n *simNode) start() {
@@ -92,6 +96,7 @@ func (n *simNode) wake() {
 	if n.suspended {
 		n.lag += d
 		n.woke = n.w.now
+		n.disturbClocks()
 	}
 	n.paused, n.suspended = false, false
 	n.disturb()
@@ -104,7 +109,7 @@ func (n *simNode) wake() {
 // step moves the wall clock.
 func (n *simNode) step(by time.Duration) {
 	n.offset += int64(by)
-	n.disturb()
+	n.disturbClocks()
 	if by < 0 {
 		n.back = n.w.now
 	}

@@ -38,7 +38,7 @@ func between(r *rand.Rand, low, high time.Duration) time.Duration {
 // costs is how often instances ask the store, and most ask most while they watch
 // somebody's run.
 func (p *simPlan) addJobs(r *rand.Rand) {
-	affordable := oneOf(r, 15_000, 30_000, 30_000, 100_000) // calls in a day
+	affordable := oneOf(r, 10_000, 20_000, 20_000, 60_000) // calls in a day
 	for {
 		p.jobs = nil
 		for i := range 2 + r.IntN(4) {

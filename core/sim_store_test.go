@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/anarchon-go/anarchon/core/model"
@@ -134,6 +135,11 @@ func (s *simStore) finish(c *simCall, req store.FinishRequest) (store.FinishAnsw
 }
 
 func (s *simStore) unfinished(names []string) (store.UnfinishedAnswer, error) {
+	for _, l := range s.w.ledger {
+		if names == nil || slices.Contains(names, l.job) {
+			l.cut(s.now())
+		}
+	}
 	ans, err := s.model.Unfinished(simContext, store.UnfinishedRequest{Jobs: names})
 	if err != nil {
 		s.w.fail("no request is invalid", s.w.now, "", 0, "recall: %v", err)

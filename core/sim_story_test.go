@@ -21,6 +21,8 @@ type simEntry struct {
 	id   store.ClaimID
 	text string
 	err  error
+
+	aside bool // seldom worth telling
 }
 
 // simTrace remembers the latest entries and a hash of all.
@@ -52,24 +54,54 @@ func hashText(s string) uint64 {
 	return h
 }
 
-// story tells what led to the broken invariant: what concerns its job in the
-// time that matters, and what befell the machines and the store.
+// story tells what led to the broken invariant: what concerns its run in the
+// time that matters, what the store decided of other slots of the job, and what
+// befell the machines and the store.
 func (w *simWorld) story() string {
 	v := w.broken
 	from := v.from - int64(5*time.Second)
-	var lines []string
+	if *simLong {
+		from -= int64(time.Hour)
+	}
+	var told []*simEntry
+	seen := map[simEntry]int{}
 	t := &w.trace
 	for i := t.n - min(t.n, uint64(len(t.ring))); i < t.n; i++ {
 		e := &t.ring[i%uint64(len(t.ring))]
+		if !*simLong && (e.aside || e.slot != 0 && e.slot != v.slot && v.slot != 0 && e.who != "store" && e.at < w.now-int64(10*time.Second)) {
+			continue
+		}
 		if e.at >= from && (e.job == "" || e.job == v.job) || e.job == "" && e.at >= from-int64(10*time.Minute) {
-			lines = append(lines, e.String())
+			told = append(told, e)
+			seen[e.kind()]++
 		}
 	}
-	const most = 80
+	var lines []string
+	shown := map[simEntry]int{}
+	for _, e := range told {
+		// What is done again and again is told twice, and for the last time.
+		k := e.kind()
+		shown[k]++
+		switch n := seen[k]; {
+		case shown[k] < 3 || *simLong:
+			lines = append(lines, e.String())
+		case shown[k] == n:
+			lines = append(lines, fmt.Sprintf("%v (the last of %d times)", e, n))
+		}
+	}
+	most := 80
+	if *simLong {
+		most = 100_000
+	}
 	if cut := len(lines) - most; cut > 0 {
 		lines = append([]string{fmt.Sprintf("  … %d lines before", cut)}, lines[cut:]...)
 	}
 	return fmt.Sprintf("%s\n%s\n=> %s: %s", w.plan.describe(v.job), strings.Join(lines, "\n"), v.rule, v.text)
+}
+
+// kind is what an entry has in common with its repetitions.
+func (e *simEntry) kind() simEntry {
+	return simEntry{who: e.who, what: e.what, job: e.job, slot: e.slot, id: e.id, text: e.text, d: e.d}
 }
 
 // String puts an entry into words.

@@ -11,8 +11,10 @@ import (
 func (l *simLedger) checkGrant(a, before *simAttempt, p *simProcess, now int64) {
 	if a.reason == store.ReasonCatchUp {
 		l.w.seen.catchUps++
+	}
+	if a.reason == store.ReasonCatchUp && !p.view(l.job).early[a.run.slot] {
 		if o := l.unfinishedAt(a.run.slot); o != nil && a.skip {
-			l.fail(ruleSkipped, a.run.slot, "%s catches it up, but slot %s was unfinished at its time", p.name, simSlot(o.slot))
+			l.fail(ruleSkipped, a.run.slot, "%s catches it up, but slot %s was unfinished at its time: from %s to %s on the store's clock", p.name, simSlot(o.slot), simSlot(o.firstAt), simSlot(o.endedAt))
 		}
 	}
 	if l.w.plan.kind != store.KindLease {

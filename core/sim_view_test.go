@@ -15,22 +15,27 @@ type simJobView struct {
 	cursor int64 // slots up to this one were audited; at first the process's beginning
 	since  int64 // Unix milliseconds of its wall clock when the job was added
 
-	skips      []simSpan
+	skips      []simSkip
 	wishes     map[int64]store.ClaimID // first attempts asked for and not settled
+	early      map[int64]bool          // catch-ups that the store's clock had not reached: in truth they are no catch-ups
 	settled    int64                   // the newest slot that was answered or skipped
 	catchUps   int                     // slots that it tried to catch up
 	caughtUp   int64                   // the last of them
-	recoveries int                     // reasons for a catch-up: start, and returns of the store
+	recoveries int                     // reasons for a catch-up: the start, and slots skipped for want of the store
 	absent     bool                    // the job is removed at present
 }
 
-type simSpan struct{ from, to int64 }
+// simSkip is a Skipped event; again says that the slot may still be caught up.
+type simSkip struct {
+	from, to int64
+	again    bool
+}
 
 func newSimJobView(p *simProcess, no int) *simJobView {
 	plan := p.w.plan
-	spec := plan.jobs[no].spec(plan, p.node.deployed)
+	spec := plan.jobs[no].spec(plan, p.version)
 	at := p.instant().ms()
-	return &simJobView{p: p, l: p.w.ledger[no], spec: spec, gap: spec.Schedule.MinGap(), cursor: at, since: at, settled: noSlot, caughtUp: noSlot, wishes: map[int64]store.ClaimID{}, recoveries: 1}
+	return &simJobView{p: p, l: p.w.ledger[no], spec: spec, gap: spec.Schedule.MinGap(), cursor: at, since: at, settled: noSlot, caughtUp: noSlot, wishes: map[int64]store.ClaimID{}, early: map[int64]bool{}, recoveries: 1}
 }
 
 func (v *simJobView) next(after int64) int64 {
@@ -55,13 +60,14 @@ func (v *simJobView) agrees() bool {
 // lost one that way.
 func (v *simJobView) skipped(e *Skipped) {
 	p := v.p
-	v.skips = append(v.skips, simSpan{e.Slot, e.Last})
+	v.skips = append(v.skips, simSkip{e.Slot, e.Last, e.Reason == SkipUnreachable || e.Reason == SkipUnknown})
 	v.settled = max(v.settled, e.Last)
 	delete(v.wishes, e.Slot)
 	p.w.note(simEntry{who: p.name, what: "skips it: {text} {err}", job: e.Job, slot: e.Slot, text: string(e.Reason), err: e.Err})
 	switch e.Reason {
 	case SkipUnreachable, SkipUnknown:
-		v.expectCaughtUp(e.Last)
+		v.recoveries++
+		v.expectCaughtUp(e.Last, p.w.now)
 	case SkipOverlap, SkipStopped:
 		return
 	case SkipCapacity:
@@ -77,13 +83,14 @@ func (v *simJobView) skipped(e *Skipped) {
 	}
 }
 
-func (v *simJobView) isSkipped(slot int64) bool {
+// skip returns the last skip of a slot, or nil.
+func (v *simJobView) skip(slot int64) *simSkip {
 	for i := len(v.skips) - 1; i >= 0; i-- {
-		if s := v.skips[i]; s.from <= slot && slot <= s.to {
-			return true
+		if s := &v.skips[i]; s.from <= slot && slot <= s.to {
+			return s
 		}
 	}
-	return false
+	return nil
 }
 
 const simAuditEvery = time.Minute
@@ -100,11 +107,10 @@ func (p *simProcess) audits() {
 
 // audit: of each slot that fell due on this process's clock while it was up, and
 // that can't be claimed any more, somebody was granted a run, or this process
-// named why it skips it. A process needs a while after a pause or a clock step
-// to catch up with itself.
+// named why it skips it.
 func (p *simProcess) audit() {
 	n := p.node
-	if n.paused || p.w.now-max(n.disturbed, p.started) < int64(longestTimer+15*time.Second) {
+	if n.paused || p.w.now-max(n.disturbed, p.started) < int64(15*time.Second) {
 		return
 	}
 	for _, v := range p.jobs {
@@ -114,7 +120,7 @@ func (p *simProcess) audit() {
 		limit := p.instant().ms() - (v.spec.Timing.MaxLate + callTimeout(p.m.jobs[v.spec.Name]) + 2*time.Second).Milliseconds()
 		for slot := v.next(v.cursor); slot <= limit; slot = v.next(slot) {
 			v.cursor = slot
-			if v.l.runs[slot] == nil && !v.isSkipped(slot) {
+			if v.l.runs[slot] == nil && v.skip(slot) == nil {
 				p.w.fail(ruleNamed, p.w.now-int64(2*v.spec.Timing.MaxLate), v.spec.Name, slot, "%s was up, and the slot was neither granted nor skipped by name", p.name)
 				return
 			}
@@ -130,14 +136,15 @@ func (p *simProcess) audit() {
 func (p *simProcess) expectCatchUp() {
 	for _, v := range p.jobs {
 		if slot := v.prev(p.instant().ms()); v.spec.Timing.CatchUp > 0 {
-			v.expectCaughtUp(slot)
+			v.expectCaughtUp(slot, p.w.now)
 		}
 	}
 }
 
 // expectCaughtUp looks from time to time whether a missed slot is run, as long
-// as it is the newest and young enough, and something could be expected.
-func (v *simJobView) expectCaughtUp(slot int64) {
+// as it is the newest and young enough, and something could be expected. It was
+// missed at the given time.
+func (v *simJobView) expectCaughtUp(slot, missed int64) {
 	p := v.p
 	w, t := p.w, &v.spec.Timing
 	if t.CatchUp == 0 {
@@ -148,35 +155,43 @@ func (v *simJobView) expectCaughtUp(slot int64) {
 		if p.dead || p.stopping || v.absent || p.jobs[v.l.no] != v || v.prev(ms) != slot || ms-slot >= (t.CatchUp-15*time.Second).Milliseconds() || v.l.granted && v.l.newest >= slot {
 			return
 		}
+		if skip := v.skip(slot); skip != nil && !skip.again {
+			return // it stays skipped
+		}
 		since, ok := p.healthySince()
 		need := t.Jitter + 3*time.Second
 		if since != p.started {
 			need += p.sweepPeriod() + p.shortestBeat()
 		}
-		if ok && v.agrees() && w.now-since > int64(need) && p.maxRuns == 0 && !v.l.blocked(slot, t.Overlap) {
+		if ok && v.agrees() && w.now-since > int64(need) && p.maxRuns == 0 && !v.l.blocked(slot, missed) {
 			w.fail(ruleCatchUp, since, v.spec.Name, slot, "%s, healthy since %s, does not catch it up", p.name, simClock(since))
 			return
 		}
-		v.expectCaughtUp(slot)
+		v.expectCaughtUp(slot, missed)
 	})
 }
 
-// blocked reports whether a missed slot was skipped by overlap, or would be.
-func (l *simLedger) blocked(slot int64, overlap store.Overlap) bool {
-	if overlap != store.OverlapSkip {
-		return len(l.open) > 0 // a holder that says skip
-	}
-	return len(l.open) > 0 || l.unfinishedAt(slot) != nil
+// blocked reports whether a missed slot was skipped by overlap, or would have
+// been since.
+func (l *simLedger) blocked(slot, since int64) bool {
+	return len(l.open) > 0 || l.lastEnd >= since || l.unfinishedAt(slot) != nil
 }
 
-// unfinishedAt returns an older run that was unfinished at a slot's time.
+// unfinishedAt returns an older run that was unfinished at a slot's time, as far
+// as the store's history reaches.
 func (l *simLedger) unfinishedAt(slot int64) *simRun {
-	s := l.w.plan.jobs[l.no].schedule
-	for older, n := slot, 0; n < 40; n++ {
-		older = s.Prev(time.UnixMilli(older - 1)).UnixMilli()
-		if r := l.runs[older]; r != nil && r.firstAt <= slot && (!r.ended || r.endedAt > slot) {
+	job := &l.w.plan.jobs[l.no]
+	kept := job.spec(l.w.plan, 0).Timing.HistorySize
+	for older, n := slot, 0; n < 40 && kept > 0; n++ {
+		older = job.schedule.Prev(time.UnixMilli(older - 1)).UnixMilli()
+		r := l.runs[older]
+		if r == nil {
+			continue
+		}
+		if r.firstAt <= slot && (!r.ended || r.endedAt > slot) {
 			return r
 		}
+		kept--
 	}
 	return nil
 }
