@@ -48,7 +48,8 @@ func run(t *testing.T, o Options, again func(id string, seed uint64) string) {
 	}
 	out := openConsole(t)
 	out.printf("conformance of %s, seed %d: finding, building and opening the plugin", o.Plugin, o.Seed)
-	p, err := subject.Load(ctx, subject.Options{Path: o.Plugin, Variant: o.Variant, Config: o.Config})
+	words := &pluginLog{}
+	p, err := subject.Load(ctx, subject.Options{Path: o.Plugin, Variant: o.Variant, Config: o.Config, Logger: words.logger()})
 	if err != nil {
 		t.Fatalf("error: %v", err)
 	}
@@ -61,7 +62,12 @@ func run(t *testing.T, o Options, again func(id string, seed uint64) string) {
 	if err != nil {
 		t.Fatalf("error: %v", err)
 	}
-	t.Cleanup(func() { finish(t, s, o.Report, out) })
+	t.Cleanup(func() {
+		finish(t, s, o.Report, out)
+		if text := words.String(); t.Failed() && text != "" {
+			t.Logf("the last warnings of plugins and host:\n%s", text)
+		}
+	})
 	for _, c := range s.Checks() {
 		t.Run(c.ID, func(t *testing.T) {
 			t.Parallel()

@@ -93,7 +93,7 @@ func TestDoor(t *testing.T) {
 		}, {
 			"a plugin that panics fails",
 			[]string{"-plugin", plugin, "-variant", "panic", "-test.run", "TestConformance/claim/running$"}, 1,
-			[]string{"fail     claim/running", "in a bad mood"},
+			[]string{"fail     claim/running", "in a bad mood", "the last warnings of plugins and host"},
 		}, {
 			"a plugin that dies fails",
 			[]string{"-plugin", plugin, "-variant", "exit", "-test.run", "TestConformance/claim/running$"}, 1,

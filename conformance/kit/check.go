@@ -37,17 +37,6 @@ var needNames = []struct {
 	{NeedKill, "kill"},
 }
 
-// String names the needs, e.g. "history, kill".
-func (n Needs) String() string {
-	var s []string
-	for _, x := range needNames {
-		if n&x.need != 0 {
-			s = append(s, x.name)
-		}
-	}
-	return strings.Join(s, ", ")
-}
-
 // ParseNeed returns the need of that name.
 func ParseNeed(name string) (Needs, error) {
 	var known []string

@@ -26,9 +26,6 @@ type Client struct {
 // Name is how the calls of a failure name the process.
 func (c *Client) Name() string { return c.name }
 
-// Process is the opened store itself.
-func (c *Client) Process() Process { return c.process }
-
 // Span is when a call was made and when it returned, on this process's clock.
 // What the store did, it did in between.
 type Span struct{ Called, Returned time.Time }
@@ -201,13 +198,13 @@ func call[A any](ctx context.Context, c *Client, what func() string, show func(A
 	switch {
 	case err == nil:
 	case errors.Is(err, errHang):
-		r.broke("%s through %s: %v", what(), c.name, err)
+		r.Inconclusive("%s through %s: %v", what(), c.name, err)
 	case errors.Is(err, errPanic):
-		r.broke("%s through %s: %v", what(), c.name, err)
+		r.Inconclusive("%s through %s: %v", what(), c.name, err)
 	case r.ctx.Err() != nil:
-		r.broke("%v, in %s through %s: %v", context.Cause(r.ctx), what(), c.name, err)
+		r.Inconclusive("%v, in %s through %s: %v", context.Cause(r.ctx), what(), c.name, err)
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
-		r.broke("%s through %s was not answered in %v: %v", what(), c.name, Wait(span.Returned.Sub(span.Called)), err)
+		r.Inconclusive("%s through %s was not answered in %v: %v", what(), c.name, Wait(span.Returned.Sub(span.Called)), err)
 	}
 	return a, span, err
 }

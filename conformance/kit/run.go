@@ -86,7 +86,7 @@ func (r *Run) IntN(n int) int {
 func (r *Run) Open(n int) []*Client {
 	procs, err := r.suite.pool.take(r.ctx, n)
 	if err != nil {
-		r.broke("opening %d processes: %v", n, err)
+		r.Inconclusive("opening %d processes: %v", n, err)
 	}
 	r.mu.Lock()
 	r.pooled = append(r.pooled, procs...)
@@ -103,7 +103,7 @@ func (r *Run) Open(n int) []*Client {
 func (r *Run) OpenNamespace(namespace string) (*Client, error) {
 	c, err := r.TryOpenNamespace(namespace)
 	if err != nil && !errors.Is(err, ErrNoNamespace) {
-		r.broke("opening a process in namespace %q: %v", namespace, err)
+		r.Inconclusive("opening a process in namespace %q: %v", namespace, err)
 	}
 	return c, err
 }
@@ -126,7 +126,7 @@ func (r *Run) Kill(c *Client) {
 	r.killed[c.process] = true
 	r.mu.Unlock()
 	if err := c.process.(Killer).Kill(); err != nil {
-		r.broke("killing the plugin of %s: %v", c.name, err)
+		r.Inconclusive("killing the plugin of %s: %v", c.name, err)
 	}
 }
 
@@ -163,7 +163,7 @@ func (r *Run) Sleep(d time.Duration) {
 	select {
 	case <-timer.C:
 	case <-r.ctx.Done():
-		r.broke("%v", context.Cause(r.ctx))
+		r.Inconclusive("%v", context.Cause(r.ctx))
 	}
 }
 
@@ -183,17 +183,9 @@ func (r *Run) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// Skip ends the check: the subject declares that it can't.
-func (r *Run) Skip(reason string) {
-	r.end(Skip, reason)
-	runtime.Goexit()
-}
-
 // Inconclusive ends the check as an error: it could not see what it had to see,
 // and that says nothing about the subject.
-func (r *Run) Inconclusive(format string, args ...any) { r.broke(format, args...) }
-
-func (r *Run) broke(format string, args ...any) {
+func (r *Run) Inconclusive(format string, args ...any) {
 	r.end(Error, fmt.Sprintf(format, args...))
 	runtime.Goexit()
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,17 +20,16 @@ type fake struct {
 	open  func() error
 	claim func(ctx context.Context, good store.Store, req store.ClaimRequest) (store.ClaimAnswer, error)
 	close func() error
+	once  sync.Once
 	all   *model.Store
-	count int
+	count atomic.Int32
 }
 
 func (f *fake) About() kit.About { return kit.About{Plugin: "fake"} }
 
 func (f *fake) Open(context.Context, string) (kit.Process, error) {
-	if f.all == nil {
-		f.all = model.New(model.Options{})
-	}
-	f.count++
+	f.once.Do(func() { f.all = model.New(model.Options{}) })
+	f.count.Add(1)
 	if f.open != nil {
 		if err := f.open(); err != nil {
 			return nil, err
@@ -155,9 +156,9 @@ func TestHangingOpenIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		defer close(release)
-		n := 0
+		var n atomic.Int32
 		f := &fake{open: func() error {
-			if n++; n > 1 {
+			if n.Add(1) > 1 {
 				<-release
 			}
 			return nil
@@ -324,13 +325,13 @@ func TestProcessesOfAFailedCheckAreNotLentAgain(t *testing.T) {
 	bad := winOnce
 	bad.Do = func(r *kit.Run) { r.Open(2); r.Fatalf("bad") }
 	suite.Run(t.Context(), winOnce)
-	if f.count != 1 {
-		t.Errorf("%d processes after a check that passed; want the first one", f.count)
+	if n := f.count.Load(); n != 1 {
+		t.Errorf("%d processes after a check that passed; want the first one", n)
 	}
 	suite.Run(t.Context(), bad)
 	suite.Run(t.Context(), winOnce)
-	if f.count != 3 {
-		t.Errorf("%d processes were opened; want 3: one to begin with, one more for the bad check, a fresh one after it", f.count)
+	if n := f.count.Load(); n != 3 {
+		t.Errorf("%d processes were opened; want 3: one to begin with, one more for the bad check, a fresh one after it", n)
 	}
 	if err := suite.Close(); err != nil {
 		t.Error(err)
