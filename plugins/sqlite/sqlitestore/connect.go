@@ -25,7 +25,8 @@ const (
 // rest on, and makes our tables if they are not there. SQLITE_BUSY is the
 // caller's to wait for.
 func connectWriter(l location, mode string) (*sql.DB, *sql.Conn, error) {
-	db, conn, err := connect(l, "mode="+mode+"&_busy_timeout=0&_synchronous=FULL")
+	// Without its mutex: the writer's turn is one.
+	db, conn, err := connect(l, "mode="+mode+"&_busy_timeout=0&_synchronous=FULL&_mutex=no")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -48,7 +49,18 @@ func prepareFile(conn *sql.Conn) error {
 	if format == noFormat {
 		return setUp(conn)
 	}
-	return nil
+	return tryLock(conn)
+}
+
+// tryLock finds out if the file can be written. SQLite opens one that can't be
+// for reading, without a word.
+func tryLock(conn *sql.Conn) error {
+	ctx := context.Background()
+	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	_, err := conn.ExecContext(ctx, "ROLLBACK")
+	return err
 }
 
 func connect(l location, params string) (*sql.DB, *sql.Conn, error) {

@@ -45,7 +45,7 @@ func remedy(err error) string {
 	case sqlite3.ErrReadonly, sqlite3.ErrPerm:
 		return code + ": the file or its file system is read-only for this user; instances must be able to write the file and to make files beside it"
 	case sqlite3.ErrCantOpen:
-		return code + ": the file, or the -wal or -shm beside it, could not be opened or made; instances must be able to write the file and its directory"
+		return code + ": the file, or the -wal or -shm beside it, could not be opened or made, maybe on a read-only file system; instances must be able to write the file and its directory"
 	case sqlite3.ErrIoErr:
 		return code + ": the disk failed a read or a write; see the kernel's log, and free space if it is full"
 	case sqlite3.ErrCorrupt:

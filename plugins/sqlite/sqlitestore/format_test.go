@@ -101,7 +101,7 @@ func TestDamagedFormat(t *testing.T) {
 		"no number":     {"UPDATE anarchon_meta SET value = 'one'", `format "one"`},
 		"zero":          {"UPDATE anarchon_meta SET value = '0'", `format "0"`},
 		"no meta table": {"DROP TABLE anarchon_meta", "in the way"},
-		"no job table":  {"DROP TABLE anarchon_job", "anarchon_job"},
+		"no job table":  {"DROP TABLE anarchon_job", "not those of format 1"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -148,4 +149,13 @@ func history(t testing.TB, b *Backend, job string) []store.Attempt {
 		t.Fatal(err)
 	}
 	return a.Attempts
+}
+
+func fileSize(t testing.TB, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
 }

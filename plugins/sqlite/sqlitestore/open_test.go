@@ -72,7 +72,7 @@ func TestBadPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	tests := map[string]struct{ path, want string }{
-		"directory missing":   {filepath.Join(dir, "missing", "jobs.db"), "make the directory"},
+		"directory missing":   {filepath.Join(dir, "missing", "jobs.db"), "does not exist; make it"},
 		"directory is a file": {filepath.Join(file, "jobs.db"), "not a directory"},
 		"is a directory":      {dir, "not a regular file"},
 		"is a pipe":           {fifo, "not a regular file"},

@@ -55,19 +55,22 @@ func locate(path string, fsType func(dir string) (filesystem, error)) (location,
 }
 
 func checkDir(dir string) (string, error) {
+	bad := func(what, remedy string) (string, error) {
+		return "", fmt.Errorf("%w: sqlite: the directory %q of path %s; %s", store.ErrInvalid, dir, what, remedy)
+	}
 	resolved, err := filepath.EvalSymlinks(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", badPath(dir, "does not exist", "make the directory: a mistyped path must not become an empty database")
-	case err != nil:
-		return "", badPath(dir, err.Error(), "name a file in a directory that this user can enter")
+	if errors.Is(err, fs.ErrNotExist) {
+		return bad("does not exist", "make it: a mistyped path must not become an empty database")
+	}
+	if err != nil {
+		return bad("can't be entered: "+err.Error(), "name a file in a directory that this user can enter")
 	}
 	info, err := os.Stat(resolved)
-	switch {
-	case err != nil:
-		return "", badPath(dir, err.Error(), "name a file in a directory that this user can enter")
-	case !info.IsDir():
-		return "", badPath(dir, "is not a directory", "name a file in a directory")
+	if err != nil {
+		return bad("can't be entered: "+err.Error(), "name a file in a directory that this user can enter")
+	}
+	if !info.IsDir() {
+		return bad("is not a directory", "name a file in a directory")
 	}
 	return resolved, nil
 }

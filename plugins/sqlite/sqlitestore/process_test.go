@@ -31,11 +31,10 @@ type part struct {
 }
 
 var roles = map[string]role{
-	"open":   openRole,
-	"slots":  slotsRole,
-	"batch":  batchRole,
-	"load":   loadRole,
-	"mounts": mountsRole,
+	"open":  openRole,
+	"slots": slotsRole,
+	"batch": batchRole,
+	"load":  loadRole,
 }
 
 func TestMain(m *testing.M) {

@@ -3,6 +3,7 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -37,8 +38,8 @@ func (r *reader) open() error {
 	db.SetMaxIdleConns(readers)
 	unfinished, err1 := db.Prepare(sqlText("unfinished", r.now))
 	history, err2 := db.Prepare(sqlText("history", r.now))
-	if err := errors.Join(err1, err2); err != nil {
-		return errors.Join(wrap("prepare the recalls", err), db.Close())
+	if err := cmp.Or(err1, err2); err != nil {
+		return errors.Join(fmt.Errorf("prepare the recalls: %w%s", err, changedTables(err)), db.Close())
 	}
 	r.db, r.unfinished, r.history = db, unfinished, history
 	return nil

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/mattn/go-sqlite3"
 )
 
 // In these files each parameter that a row is compared with stands in a CAST.
@@ -39,16 +41,25 @@ type statements struct {
 	err error
 }
 
-func (s *statements) prepare(conn *sql.Conn, text string) *sql.Stmt {
+func (s *statements) prepare(conn *sql.Conn, what, text string) *sql.Stmt {
 	stmt, err := conn.PrepareContext(context.Background(), text)
 	if err != nil {
 		if s.err == nil {
-			s.err = fmt.Errorf("prepare %q: %w", firstLine(text), err)
+			s.err = fmt.Errorf("prepare %s: %w%s", what, err, changedTables(err))
 		}
 		return nil
 	}
 	s.all = append(s.all, stmt)
 	return stmt
+}
+
+// changedTables says what it means that SQLite does not understand our SQL.
+func changedTables(err error) string {
+	var e sqlite3.Error
+	if errors.As(err, &e) && e.Code == sqlite3.ErrError {
+		return fmt.Sprintf("; the tables are not those of format %d, someone changed them: restore the file from a backup", Format)
+	}
+	return ""
 }
 
 func (s *statements) close() error {
@@ -72,13 +83,14 @@ type writing struct {
 
 func prepareWriting(conn *sql.Conn, now string) (*writing, error) {
 	w := &writing{}
-	file := func(name string) *sql.Stmt { return w.prepare(conn, sqlText(name, now)) }
-	w.begin = w.prepare(conn, "BEGIN IMMEDIATE")
-	w.commit = w.prepare(conn, "COMMIT")
-	w.rollback = w.prepare(conn, "ROLLBACK")
-	w.savepoint = w.prepare(conn, "SAVEPOINT item")
-	w.release = w.prepare(conn, "RELEASE item")
-	w.back = w.prepare(conn, "ROLLBACK TO item")
+	file := func(name string) *sql.Stmt { return w.prepare(conn, name+".sql", sqlText(name, now)) }
+	plain := func(text string) *sql.Stmt { return w.prepare(conn, text, text) }
+	w.begin = plain("BEGIN IMMEDIATE")
+	w.commit = plain("COMMIT")
+	w.rollback = plain("ROLLBACK")
+	w.savepoint = plain("SAVEPOINT item")
+	w.release = plain("RELEASE item")
+	w.back = plain("ROLLBACK TO item")
 	w.job = file("job")
 	w.unfinished = file("unfinished_of_job")
 	w.last = file("last_attempt")
@@ -93,9 +105,4 @@ func prepareWriting(conn *sql.Conn, now string) (*writing, error) {
 		return nil, errors.Join(w.err, w.close())
 	}
 	return w, nil
-}
-
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	return strings.TrimPrefix(line, "-- ")
 }
