@@ -49,18 +49,15 @@ func prepareFile(conn *sql.Conn) error {
 	if format == noFormat {
 		return setUp(conn)
 	}
-	return tryLock(conn)
+	return tryWrite(conn)
 }
 
-// tryLock finds out if the file can be written. SQLite opens one that can't be
-// for reading, without a word.
-func tryLock(conn *sql.Conn) error {
-	ctx := context.Background()
-	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-		return err
-	}
-	_, err := conn.ExecContext(ctx, "ROLLBACK")
-	return err
+// tryWrite finds out if the file can be written: SQLite opens one that can't be
+// for reading, without a word, and even BEGIN IMMEDIATE does then. No row has
+// that key, so nothing is written.
+func tryWrite(conn *sql.Conn) error {
+	_, err := conn.ExecContext(context.Background(), "UPDATE anarchon_meta SET value = value WHERE key = ''")
+	return wrap("write", err)
 }
 
 func connect(l location, params string) (*sql.DB, *sql.Conn, error) {

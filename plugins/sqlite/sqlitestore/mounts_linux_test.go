@@ -153,7 +153,7 @@ func TestNoPermission(t *testing.T) {
 		want string
 	}{
 		"file":      {func(set settings) string { return set.path }, "able to write the file"},
-		"directory": {func(set settings) string { return filepath.Dir(set.path) }, "its directory"},
+		"directory": {func(set settings) string { return filepath.Dir(set.path) }, "make files beside it"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
