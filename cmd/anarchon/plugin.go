@@ -17,11 +17,16 @@ import (
 const modulePath = "github.com/anarchon-go/anarchon"
 
 // choosePlugin returns the plugin that a user named: a path, or a name. A name
-// whose source lies in the module of the working directory is built into dir
-// first, so that a fresh clone works.
+// that is not found beside this program, and whose source lies in the module of
+// the working directory, is built into dir first, so that a fresh clone works.
 func choosePlugin(ctx context.Context, named, dir string) (storekit.Plugin, error) {
 	if strings.ContainsRune(named, filepath.Separator) {
 		return storekit.Plugin{Path: named}, nil
+	}
+	if self, err := os.Executable(); err == nil {
+		if _, err := os.Stat(filepath.Join(filepath.Dir(self), "anarchon-plugin-"+named)); err == nil {
+			return storekit.Plugin{Name: named}, nil
+		}
 	}
 	root, err := moduleRoot()
 	if err != nil {
@@ -35,7 +40,9 @@ func choosePlugin(ctx context.Context, named, dir string) (storekit.Plugin, erro
 	fmt.Fprintf(os.Stderr, "building the %s plugin …\n", named)
 	build := exec.CommandContext(ctx, "go", "build", "-o", binary, source)
 	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
+	if out, err := build.CombinedOutput(); ctx.Err() != nil {
+		return storekit.Plugin{}, fmt.Errorf("stopped while the %s plugin was built", named)
+	} else if err != nil {
 		return storekit.Plugin{}, fmt.Errorf("the %s plugin does not build (%w); the SQLite plugin needs a C compiler:\n%s", named, err, bytes.TrimSpace(out))
 	}
 	return storekit.Plugin{Path: binary}, nil
