@@ -1,3 +1,5 @@
+//go:build cgo
+
 // Command sqlite is the plugin that keeps a service's jobs in a SQLite file.
 // Run it by hand to learn its options.
 package main
