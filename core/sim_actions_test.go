@@ -15,8 +15,9 @@ func (p *simProcess) do(a action) {
 	case doClaim:
 		req := p.m.claimRequest(r)
 		p.checkClaim(r, &req)
+		w.faults.claiming(p.node)
 		w.note(simEntry{who: p.name, what: "claims as {text} after attempt {n} (id {id})", job: req.Job, slot: req.Slot, n: int64(req.After), id: req.ID, text: req.Reason.String()})
-		p.call("claim", a.timeout, func(c *simCall) simReply {
+		p.call("claim", req.Job, a.timeout, func(c *simCall) simReply {
 			ans, err := w.store.claim(p, c, req)
 			return func(m *machine, now instant) { p.claimAnswered(m, now, r, &req, ans, err) }
 		}, func(err error) simReply {
@@ -25,7 +26,7 @@ func (p *simProcess) do(a action) {
 	case doBeat:
 		req := p.m.heartbeatRequest(r)
 		p.checkBeat(r)
-		p.call("heartbeat", a.timeout, func(c *simCall) simReply {
+		p.call("heartbeat", req.Job, a.timeout, func(c *simCall) simReply {
 			ans, err := w.store.heartbeat(c, req)
 			return func(m *machine, now instant) { p.beatAnswered(m, now, r, ans, err) }
 		}, func(err error) simReply {
@@ -35,7 +36,7 @@ func (p *simProcess) do(a action) {
 		req := p.m.finishRequest(r)
 		p.checkFinish(r, &req)
 		w.note(simEntry{who: p.name, what: "finishes it as {text}", job: req.Job, slot: req.Slot, text: req.Outcome.String()})
-		p.call("finish", a.timeout, func(c *simCall) simReply {
+		p.call("finish", req.Job, a.timeout, func(c *simCall) simReply {
 			ans, err := w.store.finish(c, req)
 			return func(m *machine, now instant) { p.finishAnswered(m, now, r, ans, err) }
 		}, func(err error) simReply {
@@ -44,7 +45,7 @@ func (p *simProcess) do(a action) {
 	case doRecall:
 		p.checkRecall()
 		names := slices.Clone(a.names)
-		p.call("recall", a.timeout, func(*simCall) simReply {
+		p.call("recall", "", a.timeout, func(*simCall) simReply {
 			ans, err := w.store.unfinished(names)
 			return func(m *machine, now instant) { p.recallAnswered(m, now, ans, err) }
 		}, func(err error) simReply {
@@ -52,7 +53,7 @@ func (p *simProcess) do(a action) {
 		})
 	case doHistory:
 		j := a.job
-		p.call("history", a.timeout, func(*simCall) simReply {
+		p.call("history", j.spec.Name, a.timeout, func(*simCall) simReply {
 			ans, err := w.store.history(j.spec.Name)
 			return func(m *machine, now instant) { p.historyAnswered(m, now, j, ans, err) }
 		}, func(err error) simReply {
@@ -81,6 +82,7 @@ func (p *simProcess) startHandler(r *run) {
 	p.checkStart(h)
 	p.handlers = append(p.handlers, h)
 	h.schedule()
+	p.w.faults.working(p.node, work.takes)
 }
 
 func (p *simProcess) claimAnswered(m *machine, now instant, r *run, req *store.ClaimRequest, ans store.ClaimAnswer, err error) {

@@ -6,9 +6,17 @@ import (
 )
 
 // simFaults lets faults happen as often as the plan says, each kind with a
-// randomness of its own.
+// randomness of its own. A fault that strikes a node does so at once, or lies in
+// wait until an instance claims or starts a handler: most of the time nothing
+// runs, and little can go wrong.
 type simFaults struct {
-	w *simWorld
+	w                    *simWorld
+	atClaims, atHandlers []simAmbush
+}
+
+type simAmbush struct {
+	rand   *rand.Rand
+	strike func(*simNode, *rand.Rand)
 }
 
 func (f *simFaults) begin() {
@@ -24,8 +32,46 @@ func (f *simFaults) next(rate simFaultRate, r *rand.Rand) {
 		if f.w.healed {
 			return
 		}
-		simFaultKinds[rate.kind](f.w, r)
+		if strike := simNodeFaults[rate.kind]; strike != nil {
+			f.strikeSomewhere(strike, r)
+		} else {
+			simWorldFaults[rate.kind](f.w, r)
+		}
 		f.next(rate, r)
+	})
+}
+
+func (f *simFaults) strikeSomewhere(strike func(*simNode, *rand.Rand), r *rand.Rand) {
+	switch r.IntN(4) {
+	case 0:
+		strike(oneOf(r, f.w.nodes...), r)
+	case 1:
+		f.atClaims = append(f.atClaims, simAmbush{r, strike})
+	default:
+		f.atHandlers = append(f.atHandlers, simAmbush{r, strike})
+	}
+}
+
+// claiming and working let what lies in wait strike.
+func (f *simFaults) claiming(n *simNode) {
+	if len(f.atClaims) > 0 {
+		f.spring(&f.atClaims, n, 3*time.Millisecond)
+	}
+}
+
+func (f *simFaults) working(n *simNode, lasts time.Duration) {
+	if len(f.atHandlers) > 0 {
+		f.spring(&f.atHandlers, n, min(lasts+lasts/8, time.Minute))
+	}
+}
+
+func (f *simFaults) spring(from *[]simAmbush, n *simNode, within time.Duration) {
+	a := (*from)[0]
+	*from = (*from)[1:]
+	f.w.after(time.Duration(a.rand.Int64N(int64(within)+1)), func() {
+		if !f.w.healed {
+			a.strike(n, a.rand)
+		}
 	})
 }
 
@@ -35,16 +81,32 @@ func few(r *rand.Rand, most time.Duration) time.Duration {
 	return time.Duration(x * x * float64(most))
 }
 
-var simFaultKinds = map[string]func(*simWorld, *rand.Rand){
-	"crash": func(w *simWorld, r *rand.Rand) {
-		n := oneOf(r, w.nodes...)
+// simNodeFaults strike one node.
+var simNodeFaults = map[string]func(*simNode, *rand.Rand){
+	"crash": func(n *simNode, r *rand.Rand) {
 		n.crash()
 		n.startIn(few(r, 15*time.Minute))
 	},
-	"stop": func(w *simWorld, r *rand.Rand) {
-		n := oneOf(r, w.nodes...)
-		n.restart(few(r, 10*time.Minute))
+	"stop": func(n *simNode, r *rand.Rand) { n.restart(few(r, 10*time.Minute)) },
+	"freeze": func(n *simNode, r *rand.Rand) {
+		n.pause(oneOf(r, few(r, 2*time.Second), few(r, time.Minute), few(r, 6*time.Minute)), false)
 	},
+	"suspend": func(n *simNode, r *rand.Rand) { n.pause(few(r, 40*time.Minute), true) },
+	"step": func(n *simNode, r *rand.Rand) {
+		n.step(oneOf(r, between(r, -2*time.Second, 2*time.Second), between(r, -90*time.Second, 90*time.Second), -time.Duration(n.offset)))
+	},
+	"cut": func(n *simNode, r *rand.Rand) {
+		n.cutOff(oneOf(r, cutSilent, cutRefused, cutOneWay), few(r, 10*time.Minute))
+	},
+	"swap": func(n *simNode, r *rand.Rand) { // a job is removed from an instance and added again
+		if n.proc != nil && !n.paused {
+			n.proc.swap(r.IntN(len(n.w.plan.jobs)), few(r, time.Minute))
+		}
+	},
+}
+
+// simWorldFaults strike the fleet, the network or the store.
+var simWorldFaults = map[string]func(*simWorld, *rand.Rand){
 	"deploy": func(w *simWorld, r *rand.Rand) {
 		w.note(simEntry{who: "fleet", what: "is deployed, node by node"})
 		for i, n := range w.nodes {
@@ -61,33 +123,10 @@ var simFaultKinds = map[string]func(*simWorld, *rand.Rand){
 			n.startIn(time.Second + few(r, oneOf(r, time.Minute, 20*time.Minute)))
 		}
 	},
-	"freeze": func(w *simWorld, r *rand.Rand) {
-		oneOf(r, w.nodes...).pause(oneOf(r, few(r, 2*time.Second), few(r, time.Minute), few(r, 6*time.Minute)), false)
-	},
-	"suspend": func(w *simWorld, r *rand.Rand) {
-		oneOf(r, w.nodes...).pause(few(r, 40*time.Minute), true)
-	},
-	"step": func(w *simWorld, r *rand.Rand) {
-		n := oneOf(r, w.nodes...)
-		n.step(oneOf(r, between(r, -2*time.Second, 2*time.Second), between(r, -90*time.Second, 90*time.Second), -time.Duration(n.offset)))
-	},
-	"resync": func(w *simWorld, r *rand.Rand) {
-		n := oneOf(r, w.nodes...)
-		n.step(-time.Duration(n.offset))
-	},
-	"cut": func(w *simWorld, r *rand.Rand) {
-		oneOf(r, w.nodes...).cutOff(oneOf(r, cutSilent, cutRefused, cutOneWay), few(r, 10*time.Minute))
-	},
 	"storm": func(w *simWorld, r *rand.Rand) {
 		d := few(r, 10*time.Minute)
 		w.note(simEntry{who: "net", what: "turns bad for {d}", d: d})
 		w.net.storm = w.now + int64(d)
-	},
-	"swap": func(w *simWorld, r *rand.Rand) {
-		// A job is removed from an instance and added again.
-		if n := oneOf(r, w.nodes...); n.proc != nil && !n.paused {
-			n.proc.swap(r.IntN(len(w.plan.jobs)), few(r, time.Minute))
-		}
 	},
 	"outage": func(w *simWorld, r *rand.Rand) {
 		if !w.store.down() {

@@ -44,7 +44,7 @@ func (p *simProcess) checkClaim(r *run, req *store.ClaimRequest) {
 	}
 	switch req.Reason {
 	case store.ReasonScheduled:
-		if _, asked := v.wishes[req.Slot]; by < 0 && !asked && req.Slot > v.settled { // else its clock went back since
+		if by < 0 && !p.node.wentBack() {
 			p.fail(ruleEarly, r, "claims %v before the slot", -by)
 		}
 		if by > t.MaxLate {
@@ -77,7 +77,7 @@ func (p *simProcess) checkCatchUp(v *simJobView, r *run, req *store.ClaimRequest
 		return // asked again
 	}
 	v.caughtUp = req.Slot
-	if newest != req.Slot {
+	if newest > req.Slot || newest < req.Slot && !p.node.wentBack() {
 		p.fail(ruleOnce, r, "catches it up; the newest past slot is %s", simSlot(newest))
 	}
 	if v.catchUps++; v.catchUps > v.recoveries {

@@ -18,8 +18,9 @@ type simReply = func(*machine, instant)
 type simCall struct {
 	p        *simProcess
 	verb     string
-	sent     int64 // true time
-	deadline int64 // monotonic
+	job      string // empty for a recall
+	sent     int64  // true time
+	deadline int64  // monotonic
 	apply    func(*simCall) simReply
 	fail     func(error) simReply
 	arrived  simReply // while the process is paused
@@ -115,9 +116,9 @@ func (f *simFate) clean() bool {
 }
 
 // call sends a request.
-func (p *simProcess) call(verb string, timeout time.Duration, apply func(*simCall) simReply, fail func(error) simReply) {
+func (p *simProcess) call(verb, job string, timeout time.Duration, apply func(*simCall) simReply, fail func(error) simReply) {
 	w := p.w
-	c := &simCall{p: p, verb: verb, sent: w.now, deadline: p.node.mono() + int64(timeout), apply: apply, fail: fail}
+	c := &simCall{p: p, verb: verb, job: job, sent: w.now, deadline: p.node.mono() + int64(timeout), apply: apply, fail: fail}
 	p.calls = append(p.calls, c)
 	w.seen.calls++
 	f := w.net.fate(c)
@@ -184,7 +185,7 @@ func (c *simCall) copyArrives() {
 		return
 	}
 	w.seen.copies++
-	w.note(simEntry{who: "net", what: "brings the store another copy of a {text} of " + c.p.name, text: c.verb, aside: c.verb == "recall"})
+	w.note(simEntry{who: "net", what: "brings the store another copy of a {text} of " + c.p.name, job: c.job, text: c.verb, aside: c.job == ""})
 	c.copy = true
 	c.apply(c)
 }

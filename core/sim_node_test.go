@@ -26,6 +26,7 @@ type simNode struct {
 	starts    int
 	deployed  int   // the version of the settings that its next process has
 	disturbed int64 // true time of the last thing that was not as it should be
+	settled   int64 // true time when what a pause or a step of its clock did is over
 	back      int64 // true time when its wall clock last went back
 	woke      int64 // true time when it last woke from a suspend
 }
@@ -45,7 +46,10 @@ func (n *simNode) disturb() { n.disturbed = max(n.disturbed, n.w.now) }
 
 // disturbClocks: a process looks at its wall clock once in the longest timer, and
 // may notice only then what happened.
-func (n *simNode) disturbClocks() { n.disturbed = n.w.now + int64(longestTimer+time.Second) }
+func (n *simNode) disturbClocks() {
+	n.disturbed = n.w.now + int64(longestTimer+time.Second)
+	n.settled = n.disturbed
+}
 
 // start starts a process, if none runs.
 func (n *simNode) start() {
@@ -97,9 +101,12 @@ func (n *simNode) wake() {
 		n.lag += d
 		n.woke = n.w.now
 		n.disturbClocks()
+		// A wait for the store's clock went on only now.
+		n.settled += int64(n.w.plan.longest(func(t *Timing) time.Duration { return t.MaxLate }))
 	}
 	n.paused, n.suspended = false, false
 	n.disturb()
+	n.settled = max(n.settled, n.w.now)
 	n.w.note(simEntry{who: n.name, what: "wakes"})
 	if n.proc != nil {
 		n.proc.wake(d)
@@ -120,6 +127,10 @@ func (n *simNode) step(by time.Duration) {
 // one stood still in a suspend, and the other was set back meanwhile. Nobody can
 // count a lease then, and nothing is promised.
 func (n *simNode) clocksHide(since int64) bool { return n.back >= since && n.woke >= since }
+
+// wentBack reports whether a slot may have been due before the wall clock went
+// back, and is not due now.
+func (n *simNode) wentBack() bool { return n.w.now-n.back < int64(15*time.Minute) }
 
 // cutOff takes the node off the network for a while.
 func (n *simNode) cutOff(how simCut, d time.Duration) {

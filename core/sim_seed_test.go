@@ -131,7 +131,7 @@ func (p *simPlan) addTrouble(r *rand.Rand, sort uint64) {
 		}
 	}
 	add(sort == 1, simFaultRate{"crash", 25 * time.Minute}, simFaultRate{"stop", 30 * time.Minute}, simFaultRate{"deploy", 5 * time.Hour}, simFaultRate{"power", 4 * time.Hour})
-	add(sort == 2, simFaultRate{"step", 20 * time.Minute}, simFaultRate{"freeze", 10 * time.Minute}, simFaultRate{"suspend", 50 * time.Minute}, simFaultRate{"resync", time.Hour})
+	add(sort == 2, simFaultRate{"step", 20 * time.Minute}, simFaultRate{"freeze", 10 * time.Minute}, simFaultRate{"suspend", 50 * time.Minute})
 	add(sort == 3, simFaultRate{"storm", time.Hour}, simFaultRate{"cut", 30 * time.Minute}, simFaultRate{"swap", time.Hour})
 	jumps := simFaultRate{"jump", 3 * time.Hour}
 	add(sort == 4, simFaultRate{"outage", time.Hour})

@@ -110,7 +110,7 @@ func (p *simProcess) audits() {
 // named why it skips it.
 func (p *simProcess) audit() {
 	n := p.node
-	if n.paused || p.w.now-max(n.disturbed, p.started) < int64(15*time.Second) {
+	if n.paused || p.w.now-n.settled < int64(15*time.Second) {
 		return
 	}
 	for _, v := range p.jobs {
