@@ -94,12 +94,19 @@ func Load(ctx context.Context, o Options) (_ *Plugin, err error) {
 
 // ask starts the plugin and learns its name and options.
 func (p *Plugin) ask(ctx context.Context, variant string) error {
-	c, err := p.open(ctx, p.config)
-	if err != nil {
-		return err
+	if _, given := p.config[namespaceOption]; !given {
+		// A server may hold the jobs of others, or of an earlier run.
+		p.own = "conf_" + store.NewClaimID().String()[:12]
 	}
-	info := c.Info()
-	if err := c.Close(); err != nil {
+	info, err := p.info(ctx, p.own)
+	if err != nil && p.own != "" {
+		// Perhaps it knows no namespaces; the suite will say so.
+		var errWithout error
+		if info, errWithout = p.info(ctx, ""); errWithout != nil || hasNamespace(info) {
+			return err
+		}
+		p.own = ""
+	} else if err != nil {
 		return err
 	}
 	hash, err := hashFile(p.binary)
@@ -107,12 +114,31 @@ func (p *Plugin) ask(ctx context.Context, variant string) error {
 		return err
 	}
 	p.about = kit.About{Plugin: info.Name, Version: info.Version, Variant: variant, Hash: hash}
-	p.namespace = slices.ContainsFunc(info.Options, func(o storekit.Option) bool { return o.Name == namespaceOption })
-	if _, given := p.config[namespaceOption]; !given && p.namespace {
-		// A server may hold the jobs of others, or of an earlier run.
-		p.own = "conf_" + store.NewClaimID().String()[:12]
-	}
+	p.namespace = hasNamespace(info)
 	return nil
+}
+
+// info starts the plugin in a namespace, or in none, and asks what it is.
+func (p *Plugin) info(ctx context.Context, namespace string) (storekit.Info, error) {
+	c, err := p.open(ctx, p.in(namespace))
+	if err != nil {
+		return storekit.Info{}, err
+	}
+	return c.Info(), c.Close()
+}
+
+func hasNamespace(info storekit.Info) bool {
+	return slices.ContainsFunc(info.Options, func(o storekit.Option) bool { return o.Name == namespaceOption })
+}
+
+// in is the configuration with another namespace; an empty one leaves it alone.
+func (p *Plugin) in(namespace string) map[string]any {
+	if namespace == "" {
+		return p.config
+	}
+	config := maps.Clone(p.config)
+	config[namespaceOption] = namespace
+	return config
 }
 
 const namespaceOption = "namespace"
@@ -138,17 +164,12 @@ func (p *Plugin) About() kit.About { return p.about }
 
 // Open starts one more process.
 func (p *Plugin) Open(ctx context.Context, namespace string) (kit.Process, error) {
-	config := p.config
 	if namespace == "" {
 		namespace = p.own
 	} else if !p.namespace {
 		return nil, kit.ErrNoNamespace
 	}
-	if namespace != "" {
-		config = maps.Clone(config)
-		config[namespaceOption] = namespace
-	}
-	c, err := p.open(ctx, config)
+	c, err := p.open(ctx, p.in(namespace))
 	if err != nil {
 		return nil, err
 	}
