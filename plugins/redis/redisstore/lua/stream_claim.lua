@@ -9,11 +9,10 @@ if run then return taken(run) end
 local last = redis.call('XREVRANGE', KEYS[3], '+', '-', 'COUNT', 1)[1]
 local newest = last and tonumber(string.match(last[1], '^%d+'))
 if newest and at <= newest then
-  -- Between entries that are kept it was never granted; before them, nobody
+  -- Among the records that are kept it was never granted; before them, nobody
   -- knows.
-  local first = redis.call('XRANGE', KEYS[3], '-', '+', 'COUNT', 1)[1]
-  if at > tonumber(string.match(first[1], '^%d+')) and at < newest then return answer('superseded', whole(newest)) end
-  return answer('finished')
+  if at == newest or at <= (tonumber(state[4]) or -1) then return answer('finished') end
+  return answer('superseded', whole(newest))
 end
 local refused = refuse()
 if refused then return refused end
@@ -28,9 +27,12 @@ end
 local won = grant()
 local over = redis.call('XLEN', KEYS[3]) - ARGV[8]
 if over > 0 then
+  local trimmed
   for _, entry in ipairs(redis.call('XRANGE', KEYS[3], '-', '+', 'COUNT', over)) do
-    redis.call('HDEL', KEYS[2], (string.match(entry[1], '^%d+')))
+    trimmed = string.match(entry[1], '^%d+')
+    redis.call('HDEL', KEYS[2], trimmed)
   end
   redis.call('XTRIM', KEYS[3], 'MAXLEN', '=', ARGV[8])
+  redis.call('HSET', KEYS[1], 'trimmed', trimmed)
 end
 return won

@@ -1,6 +1,7 @@
 -- What the claim-only strategies share: which slots of one job were taken.
 --
---   KEYS[1]  hash of the job: token, history, fingerprint
+--   KEYS[1]  hash of the job: token, history, fingerprint; stream-id: trimmed,
+--            the highest slot whose record was dropped
 --   KEYS[2]  hash of its runs: slot -> claim id, and the line of its attempt
 --   KEYS[3]  the slots in the order of their grants: a list or a stream, by
 --            which each strategy remembers

@@ -6,7 +6,7 @@
 
 local slot, id, instance = ARGV[1], ARGV[2], ARGV[4]
 local at = tonumber(slot)
-local state = redis.call('HMGET', KEYS[1], 'token', 'history', 'fingerprint')
+local state = redis.call('HMGET', KEYS[1], 'token', 'history', 'fingerprint', 'trimmed')
 local token = tonumber(state[1])
 
 -- answer is the end of a claim: history size and fingerprint are those of the

@@ -1,0 +1,31 @@
+package redisstore
+
+import (
+	"context"
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/anarchon-go/anarchon/storekit"
+)
+
+// envActAs makes this test binary the plugin's process, or another child.
+const envActAs = "REDISSTORE_TEST_ACT_AS"
+
+func TestMain(m *testing.M) {
+	redis.SetLogger(silent{})
+	if as := os.Getenv(envActAs); as == "plugin" {
+		storekit.Serve(New)
+		return
+	}
+	flag.Parse()
+	code := m.Run()
+	stopShared()
+	os.Exit(code)
+}
+
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
