@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -161,6 +162,33 @@ func TestTruthPasses(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// oneNamespace is a subject without the option.
+type oneNamespace struct{ kit.Subject }
+
+func (s oneNamespace) Open(ctx context.Context, namespace string) (kit.Process, error) {
+	if namespace != "" {
+		return nil, kit.ErrNoNamespace
+	}
+	return s.Subject.Open(ctx, "")
+}
+
+// A plugin without namespaces fails for that, and for that only.
+func TestWithoutNamespaces(t *testing.T) {
+	kitTest(t)
+	for _, c := range checks.For(store.KindLease) {
+		res := judge(t, 1, c, func() kit.Subject {
+			return oneNamespace{mutants.Model(store.KindLease, model.NoFault, mutants.Setting{})}
+		})
+		want := kit.Pass
+		if slices.Contains(c.Promises, "R-NAME-2") {
+			want = kit.Fail
+		}
+		if res.Outcome != want {
+			t.Errorf("want %v\n%s", want, res.Text())
 		}
 	}
 }

@@ -73,7 +73,7 @@ func own(r *kit.Run) (c *kit.Client, name func(string) string) {
 	if errors.Is(err, kit.ErrNoNamespace) {
 		prefix := fmt.Sprintf("%d ", r.IntN(1_000_000_000))
 		return r.Open(1)[0], func(s string) string {
-			return prefix + s[:min(len(s), store.MaxNameBytes-len(prefix))]
+			return strings.ToValidUTF8(prefix+s[:min(len(s), store.MaxNameBytes-len(prefix))], "")
 		}
 	}
 	return c, func(s string) string { return s }
