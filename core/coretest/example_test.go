@@ -1,0 +1,38 @@
+package coretest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/anarchon-go/anarchon/core"
+	"github.com/anarchon-go/anarchon/core/coretest"
+)
+
+// The test of what a job does: its handler runs for one slot, and for the second
+// attempt of one.
+func ExampleRunSlot() {
+	job := core.Job{
+		Name:     "report",
+		Schedule: core.Every(time.Hour),
+		Timeout:  time.Minute,
+		Handler: func(ctx context.Context, run core.Run) error {
+			fmt.Println("report of", run.ScheduledAt.Format(time.DateTime), "attempt", run.Attempt)
+			if run.Attempt > 1 {
+				return errors.New("half of it was sent already")
+			}
+			return nil
+		},
+	}
+	slot := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
+	res, err := coretest.RunSlot(context.Background(), job, slot)
+	fmt.Println(res.Outcome, res.Err, err)
+	res, err = coretest.RunAttempt(context.Background(), job, slot, 2)
+	fmt.Println(res.Outcome, res.Err, err)
+	// Output:
+	// report of 2026-03-01 10:00:00 attempt 1
+	// success <nil> <nil>
+	// report of 2026-03-01 10:00:00 attempt 2
+	// failed half of it was sent already <nil>
+}
