@@ -24,12 +24,13 @@ type finish struct {
 // handlerReturned: the handler of a run is back, with nil, an error, or a
 // [PanicError].
 func (m *machine) handlerReturned(now instant, r *run, err error) {
-	m.observe(now)
 	if !r.live {
 		return
 	}
+	// Before anything else: what is noticed only now did not make it return.
 	r.live = false
 	delete(m.handlers, r)
+	m.observe(now)
 	m.vacate(r)
 	r.took = now.since(r.started)
 	if r.lost {
