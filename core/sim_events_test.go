@@ -43,25 +43,25 @@ func (p *simProcess) event(e Event) {
 			seen.lostByHeartbeat++
 		}
 		note(e.Run, "says: attempt {n} lost", nil)
+		p.lost(&e)
 	case Unconfirmed:
 		seen.unconfirmed++
 		if e.Cancelled {
 			seen.unconfirmedCancelled++
 		}
+		p.handlerSaid(e.Run, func(h *simHandler) { h.unconfirmed = true })
 		note(e.Run, "says: attempt {n} unconfirmed: {err}", e.Err)
 	case Confirmed:
 		seen.confirmedAgain++
+		p.handlerSaid(e.Run, func(h *simHandler) { h.unconfirmed = false })
 		note(e.Run, "says: attempt {n} confirmed again", nil)
 	case Unrecorded:
 		seen.unrecorded++
+		p.unrecorded(&e)
 		note(e.Run, "says: outcome of attempt {n} not recorded: {err}", e.Err)
 	case Stuck:
 		seen.stuck++
-		for _, h := range p.handlers {
-			if h.run == e.Run {
-				h.stuck = true
-			}
-		}
+		p.handlerSaid(e.Run, func(h *simHandler) { h.stuck = true })
 		note(e.Run, "says: handler of attempt {n} is stuck", nil)
 	case Backup:
 		seen.backups++
@@ -81,6 +81,14 @@ func (p *simProcess) event(e Event) {
 	case StoreBack:
 		seen.storeBacks++
 		w.note(simEntry{who: p.name, what: "says: the store is back after {d}", d: e.Down, aside: true})
+	}
+}
+
+func (p *simProcess) handlerSaid(r Run, note func(*simHandler)) {
+	for _, h := range p.handlers {
+		if h.run == r {
+			note(h)
+		}
 	}
 }
 

@@ -41,6 +41,7 @@ type simProcess struct {
 func newSimProcess(n *simNode, name string) *simProcess {
 	w := n.w
 	p := &simProcess{w: w, node: n, name: name, started: w.now, origin: n.mono() - int64(time.Second), rand: w.random(name), maxRuns: w.plan.maxRuns[n.no], version: n.deployed}
+	p.watch.lost, p.watch.ended = map[*run]bool{}, map[*run]simEnded{}
 	p.m = newMachine(machineConfig{
 		instance: name, kind: w.plan.kind, maxRuns: p.maxRuns, grace: w.plan.grace,
 		rand: w.random(name + " machine"), newID: p.newID,
@@ -168,6 +169,7 @@ func (p *simProcess) noticeSpin() {
 func (p *simProcess) wake(d int64) {
 	for _, h := range p.handlers {
 		h.endAt += d
+		h.pausedFor += d
 		h.schedule()
 	}
 	var inputs []func(*machine, instant)
@@ -196,7 +198,12 @@ type simHandler struct {
 	obeys   simObedience
 	cause   error
 	done    bool
-	stuck   bool // the machine said so
+
+	beganAt     int64 // true time
+	pausedFor   int64 // since then
+	cancelledAt int64 // monotonic
+	stuck       bool  // the machine said so
+	unconfirmed bool  // the same
 }
 
 type simObedience uint8
@@ -227,6 +234,7 @@ func (h *simHandler) returns() {
 	i := slices.Index(h.p.handlers, h)
 	h.p.handlers = slices.Delete(h.p.handlers, i, i+1)
 	h.p.w.note(simEntry{who: h.p.name, what: "handler returns: {err}", job: h.run.Job, slot: h.run.Slot, err: h.result})
+	h.p.returned(h)
 	h.p.step(func(m *machine, now instant) { m.handlerReturned(now, h.r, h.result) })
 }
 
@@ -234,7 +242,7 @@ func (h *simHandler) cancel(cause error) {
 	if h.done || h.cause != nil {
 		return
 	}
-	h.cause = cause
+	h.cause, h.cancelledAt = cause, h.p.node.mono()
 	h.p.w.note(simEntry{who: h.p.name, what: "handler is cancelled: {err}", job: h.run.Job, slot: h.run.Slot, err: cause})
 	if h.obeys == ignores && !h.p.w.healed {
 		return

@@ -10,6 +10,7 @@ import (
 type simWatch struct {
 	stoppedAt  int64
 	lost       map[*run]bool // told so by the store
+	ended      map[*run]simEnded
 	mustCancel []*simHandler // to be cancelled before the step ends
 	recalls    int           // in the current minute
 	recallsAt  int64
@@ -154,9 +155,6 @@ func (p *simProcess) noteBeatAnswer(r *run, ans *store.HeartbeatAnswer, err erro
 		return
 	}
 	if h := p.handler(r); h != nil && r.state == running {
-		if p.watch.lost == nil {
-			p.watch.lost = map[*run]bool{}
-		}
 		p.watch.lost[r] = true
 		p.watch.mustCancel = append(p.watch.mustCancel, h)
 	}
@@ -169,17 +167,8 @@ func (p *simProcess) checkBeat(r *run) {
 	if p.watch.lost[r] {
 		p.fail(ruleLost, r, "sends a heartbeat though it was told that the run is lost")
 	}
-	if h := p.handler(r); h != nil && h.stuck {
-		p.fail(ruleStuck, r, "still renews")
-	}
-}
-
-func (p *simProcess) checkFinish(r *run, req *store.FinishRequest) {
-	if p.handler(r) != nil {
-		p.fail(ruleReturned, r, "finishes it as %v while its handler runs", req.Outcome)
-	}
-	if p.watch.lost[r] {
-		p.fail(ruleLost, r, "reports %v though it was told that the run is lost", req.Outcome)
+	if h := p.handler(r); h != nil && h.cause != nil && p.node.mono()-h.cancelledAt > int64(r.job.spec.Timing.StopTimeout+simNotices) {
+		p.fail(ruleStuck, r, "still renews, %v after its handler was cancelled", time.Duration(p.node.mono()-h.cancelledAt))
 	}
 }
 
@@ -240,39 +229,6 @@ func (p *simProcess) checkStart(h *simHandler) {
 	}
 }
 
-// believes returns how much of its lease the runner of a handler may believe to
-// have left: what it counts from the sending of the last accepted renewal, on
-// the clock that ran further.
-func (h *simHandler) believes() time.Duration {
-	r, now := h.r, h.p.instant()
-	if r.state != running || r.lost || h.done || h.p.dead {
-		return 0
-	}
-	return r.leaseLen - time.Duration(max(now.mono-r.leaseFrom.mono, now.wall-r.leaseFrom.wall, 0))
-}
-
-// excused: the store's clock jumped forward since the last renewal, or the
-// node's clocks hid some of the time since.
-func (h *simHandler) excused() bool {
-	return h.grant.shaken || h.p.node.clocksHide(h.p.w.now-int64(2*h.grant.length)*int64(time.Millisecond))
-}
-
-const simMillis = 2 * time.Millisecond // the store counts whole milliseconds
-
-// checkBelief: a runner never believes in its lease longer than the store does.
-func (h *simHandler) checkBelief() {
-	a := h.grant
-	left := h.believes()
-	if left <= simMillis || h.excused() {
-		return
-	}
-	now := h.p.w.store.now()
-	if a.live(now + int64((left-simMillis)/time.Millisecond) - 1) {
-		return
-	}
-	h.p.fail(ruleBelief, h.r, "believes to hold attempt %d for %v more, but %s", a.number, left, h.p.w.store.ledgerOf(h.run.Job).describe(a.run, now))
-}
-
 // checkAfterStep judges a process after it did what its machine said.
 func (p *simProcess) checkAfterStep() {
 	for _, h := range p.watch.mustCancel {
@@ -281,11 +237,8 @@ func (p *simProcess) checkAfterStep() {
 		}
 	}
 	p.watch.mustCancel = p.watch.mustCancel[:0]
-	if p.w.plan.kind != store.KindLease {
-		return
-	}
 	for _, h := range p.handlers {
-		h.checkBelief()
+		h.checkConduct()
 	}
 }
 

@@ -68,10 +68,7 @@ func (w *simWorld) story() string {
 	t := &w.trace
 	for i := t.n - min(t.n, uint64(len(t.ring))); i < t.n; i++ {
 		e := &t.ring[i%uint64(len(t.ring))]
-		if !*simLong && (e.aside || e.slot != 0 && e.slot != v.slot && v.slot != 0 && e.who != "store" && e.at < w.now-int64(10*time.Second)) {
-			continue
-		}
-		if e.at >= from && (e.job == "" || e.job == v.job) || e.job == "" && e.at >= from-int64(10*time.Minute) {
+		if v.concerns(e, w.now, from) || *simLong {
 			told = append(told, e)
 			seen[e.kind()]++
 		}
@@ -97,6 +94,22 @@ func (w *simWorld) story() string {
 		lines = append([]string{fmt.Sprintf("  … %d lines before", cut)}, lines[cut:]...)
 	}
 	return fmt.Sprintf("%s\n%s\n=> %s: %s", w.plan.describe(v.job), strings.Join(lines, "\n"), v.rule, v.text)
+}
+
+// concerns reports whether an entry belongs to a violation's story, which is told
+// from the given time on.
+func (v *simViolation) concerns(e *simEntry, now, from int64) bool {
+	switch {
+	case e.aside:
+		return false
+	case e.job == "":
+		return e.at >= from-int64(10*time.Minute)
+	case e.job != v.job || e.at < from:
+		return false
+	case e.slot == v.slot || v.slot == 0:
+		return true
+	}
+	return e.at >= now-int64(10*time.Second) || e.who == "store" && e.at >= now-int64(2*time.Minute)
 }
 
 // kind is what an entry has in common with its repetitions.

@@ -13,6 +13,7 @@ type simJobView struct {
 	spec   Job
 	gap    time.Duration
 	cursor int64 // slots up to this one were audited; at first the process's beginning
+	asked  int64 // the same, for whether it asked in time
 	since  int64 // Unix milliseconds of its wall clock when the job was added
 
 	skips      []simSkip
@@ -35,7 +36,7 @@ func newSimJobView(p *simProcess, no int) *simJobView {
 	plan := p.w.plan
 	spec := plan.jobs[no].spec(plan, p.version)
 	at := p.instant().ms()
-	return &simJobView{p: p, l: p.w.ledger[no], spec: spec, gap: spec.Schedule.MinGap(), cursor: at, since: at, settled: noSlot, caughtUp: noSlot, wishes: map[int64]store.ClaimID{}, early: map[int64]bool{}, recoveries: 1}
+	return &simJobView{p: p, l: p.w.ledger[no], spec: spec, gap: spec.Schedule.MinGap(), cursor: at, asked: at, since: at, settled: noSlot, caughtUp: noSlot, wishes: map[int64]store.ClaimID{}, early: map[int64]bool{}, recoveries: 1}
 }
 
 func (v *simJobView) next(after int64) int64 {
@@ -70,6 +71,10 @@ func (v *simJobView) skipped(e *Skipped) {
 		v.expectCaughtUp(e.Last, p.w.now)
 	case SkipOverlap, SkipStopped:
 		return
+	case SkipEarly:
+		if latest := e.Last + v.spec.Timing.MaxLate.Milliseconds(); e.By > 0 && !p.stopping && !v.absent && p.instant().ms()+e.By.Milliseconds() <= latest {
+			p.w.fail(ruleReached, p.w.now, e.Job, e.Last, "%s gives it up as %v early; max late is %v", p.name, e.By, v.spec.Timing.MaxLate)
+		}
 	case SkipCapacity:
 		if p.maxRuns == 0 {
 			p.w.fail(ruleCapacity, p.w.now, e.Job, e.Slot, "%s skips it for capacity and has no bound", p.name)
@@ -113,6 +118,7 @@ func (p *simProcess) audit() {
 	if n.paused || p.w.now-n.settled < int64(15*time.Second) {
 		return
 	}
+	p.auditAsked()
 	for _, v := range p.jobs {
 		if v.absent {
 			continue
@@ -127,6 +133,31 @@ func (p *simProcess) audit() {
 		}
 		for len(v.skips) > 0 && v.skips[0].to < v.cursor-int64(time.Hour/time.Millisecond) {
 			v.skips = v.skips[1:]
+		}
+	}
+}
+
+// auditAsked: of each slot that fell due while the process was healthy, it asked
+// when the jitter was over, unless it knew already who has the run.
+func (p *simProcess) auditAsked() {
+	since, ok := p.healthySince()
+	if !ok || p.maxRuns > 0 {
+		return
+	}
+	wall, n := p.instant().ms(), p.node
+	from := (simEpoch+since+n.offset)/int64(time.Millisecond) + 2000
+	for _, v := range p.jobs {
+		if v.absent {
+			continue
+		}
+		limit := wall - (v.spec.Timing.Jitter + time.Second).Milliseconds()
+		for slot := v.next(max(v.asked, from)); slot <= limit; slot = v.next(slot) {
+			v.asked = slot
+			_, asking := v.wishes[slot]
+			if r := v.l.runs[slot]; slot <= v.settled || asking || r != nil && r.awareSince(p) != 0 {
+				continue
+			}
+			p.w.fail(ruleAsks, p.w.now-int64(2*time.Minute), v.spec.Name, slot, "%s, healthy since %s, has not asked for it", p.name, simClock(since))
 		}
 	}
 }
