@@ -21,7 +21,7 @@ type walk struct {
 	t      testing.TB
 	r      *rand.Rand
 	lease  bool
-	sizes  []int // history sizes that claims ask for
+	sizes  []int                                                                // history sizes that claims ask for
 	bent   func(m *model.Store, q store.ClaimRequest, a store.ClaimAnswer) bool // allows an answer, and tells the model
 	clock  *clock
 	set    [2]options
@@ -35,7 +35,7 @@ type walk struct {
 
 var (
 	longName      = strings.Repeat("x", store.MaxNameBytes-1)
-	walkJobs      = []string{"a", "A", "a ", "\x00", "a\x00b", "jobs/😀", "{a}:b", "%61", longName + "y", longName + "z"}
+	walkJobs      = []string{"a", "A", "a ", "\x00", "a\x00b", "jobs/😀", "a:a", "{a}", "%61", longName + "y", longName + "z"}
 	walkInstances = []string{"i1", "i2\x00 \n", "i3%"}
 	walkLeases    = []time.Duration{time.Millisecond, 5 * time.Second, 30 * time.Second, 5*time.Minute + time.Microsecond}
 )
@@ -46,7 +46,7 @@ func newWalk(t testing.TB, seed uint64, more options, memory *store.Memory, faul
 	w := &walk{t: t, r: rand.New(rand.NewPCG(seed, 7)), lease: memory == nil, sizes: []int{1, 1, 2, 3, 100}, kinds: map[string]int{}}
 	one := fresh(t).with(more)
 	w.clock = newClock(t, one, noon)
-	o := model.Options{Now: func() time.Time { return store.Time(w.clock.now) }, Namespace: "one", Fault: fault}
+	o := model.Options{Now: func() time.Time { return store.Time(w.clock.now) }, Fault: fault}
 	if memory != nil {
 		o.ClaimOnly = &model.ClaimOnly{Memory: *memory}
 	}
@@ -54,7 +54,7 @@ func newWalk(t testing.TB, seed uint64, more options, memory *store.Memory, faul
 	// The name of the other goes on where that of the first one ends.
 	two := one.with(options{"namespace": one["namespace"].(string) + ":a"})
 	for i, o := range []options{one, two} {
-		w.set[i], w.stores[i], w.models[i] = o, open(t, o, w.clock.use), m.Namespace([]string{"one", "two"}[i])
+		w.set[i], w.stores[i], w.models[i] = o, open(t, o, w.clock.use), m.Namespace(o["namespace"].(string))
 	}
 	for i := range 8 {
 		w.ids[i%2] = append(w.ids[i%2], store.NewClaimID())
