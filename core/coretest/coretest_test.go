@@ -194,3 +194,23 @@ func TestNewStorePanics(t *testing.T) {
 	}()
 	coretest.NewStore(0)
 }
+
+// slow is a schedule on a machine that is busy.
+type slow struct{ core.Schedule }
+
+func (s slow) String() string {
+	time.Sleep(5 * time.Millisecond)
+	return s.Schedule.String()
+}
+
+// TestRunSlotOnASlowMachine: the slot does not pass before the job was planned.
+func TestRunSlotOnASlowMachine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		res, err := coretest.RunSlot(ctx, core.Job{Name: "job", Schedule: slow{core.Every(time.Hour)}, Handler: func(context.Context, core.Run) error { return nil }}, slot)
+		if err != nil || res.Outcome != store.OutcomeSuccess {
+			t.Errorf("%+v, %v", res, err)
+		}
+	})
+}

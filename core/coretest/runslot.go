@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/anarchon-go/anarchon/core"
@@ -49,14 +50,11 @@ func RunAttempt(ctx context.Context, job core.Job, slot time.Time, attempt int) 
 		return Result{}, fmt.Errorf("coretest: attempt is %d; it must be at least 1", attempt)
 	}
 	slot = store.Time(slot.UnixMilli())
-	// The clock says one millisecond before the slot; it has come when the job
-	// was added.
-	ahead := time.Until(slot) - time.Millisecond
-	now := func() time.Time { return time.Now().Add(ahead) }
-	st := model.New(model.Options{Now: now})
+	c := &clock{first: slot.Add(-time.Millisecond)}
+	st := model.New(model.Options{Now: c.now})
 
 	ended := make(chan core.Event, 1)
-	s, err := core.New(st, core.Options{Now: now, Logger: slog.New(slog.DiscardHandler), OnEvent: func(e core.Event) {
+	s, err := core.New(st, core.Options{Now: c.now, Logger: slog.New(slog.DiscardHandler), OnEvent: func(e core.Event) {
 		switch e.(type) {
 		case core.Succeeded, core.Failed, core.Interrupted, core.Stuck, core.Skipped, core.Lost, core.Unrecorded:
 			select {
@@ -68,7 +66,7 @@ func RunAttempt(ctx context.Context, job core.Job, slot time.Time, attempt int) 
 	if err != nil {
 		return Result{}, err
 	}
-	if err := addOnly(s, job, slot, attempt); err != nil {
+	if err := addOnly(s, job, once{Schedule: job.Schedule, clock: c, slot: slot, past: attempt > 1}); err != nil {
 		return Result{}, err
 	}
 	if err := spend(ctx, st, job.Name, slot, attempt-1); err != nil {
@@ -79,17 +77,17 @@ func RunAttempt(ctx context.Context, job core.Job, slot time.Time, attempt int) 
 
 // addOnly adds the job with this slot as the only one. What the handler does not
 // see is made quick.
-func addOnly(s *core.Scheduler, job core.Job, slot time.Time, attempt int) error {
+func addOnly(s *core.Scheduler, job core.Job, only once) error {
 	if err := s.Add(job); err != nil { // as it is: for its faults
 		return err
 	}
 	if err := s.Remove(job.Name); err != nil {
 		return err
 	}
-	if prev := job.Schedule.Prev(slot); !prev.Equal(slot) {
-		return fmt.Errorf("coretest: %s is no slot of %v; the ones around it are %s and %s", text(slot), job.Schedule, text(prev), text(job.Schedule.Next(slot)))
+	if prev := job.Schedule.Prev(only.slot); !prev.Equal(only.slot) {
+		return fmt.Errorf("coretest: %s is no slot of %v; the ones around it are %s and %s", text(only.slot), job.Schedule, text(prev), text(job.Schedule.Next(only.slot)))
 	}
-	job.Schedule = once{Schedule: job.Schedule, slot: slot, past: attempt > 1}
+	job.Schedule = only
 	job.OnUnconfirmed = core.Continue // there is nobody else
 	job.Timing.Jitter, job.Timing.CatchUp = core.Disabled, core.Disabled
 	job.Timing.Lease, job.Timing.Heartbeat = time.Second, 200*time.Millisecond
@@ -103,14 +101,36 @@ func text(t time.Time) string {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
+// clock stands still a millisecond before the slot until the scheduler plans, and
+// then runs: however slow the machine is, the slot does not pass unseen.
+type clock struct {
+	first   time.Time
+	started atomic.Pointer[time.Time]
+}
+
+func (c *clock) now() time.Time {
+	started := c.started.Load()
+	if started == nil {
+		return c.first
+	}
+	return c.first.Add(time.Since(*started))
+}
+
+func (c *clock) start() {
+	now := time.Now()
+	c.started.CompareAndSwap(nil, &now)
+}
+
 // once is a schedule with one slot of another.
 type once struct {
 	core.Schedule
-	slot time.Time
-	past bool // the slot is over: an attempt of it was granted before
+	clock *clock
+	slot  time.Time
+	past  bool // the slot is over: an attempt of it was granted before
 }
 
 func (o once) Next(after time.Time) time.Time {
+	o.clock.start()
 	if o.past || !after.Before(o.slot) {
 		return time.Time{}
 	}
