@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/anarchon-go/anarchon/core/store"
 	"github.com/anarchon-go/anarchon/storekit"
@@ -41,6 +42,22 @@ func newBackend(env storekit.Env) *Backend {
 
 // Info says what the plugin is.
 func (b *Backend) Info() storekit.Info { return Info() }
+
+// settings are the options, checked.
+type settings struct {
+	path      string
+	namespace string
+	busy      time.Duration
+}
+
+func readSettings(cfg storekit.Config) (settings, error) {
+	s := settings{
+		path:      cfg.String("path"),
+		namespace: cfg.String("namespace"),
+		busy:      cfg.Duration("busyTimeout"),
+	}
+	return s, store.CheckName("namespace", s.namespace)
+}
 
 // Configure opens the file, and makes it and its tables if they are not there.
 // It waits for locks at most busyTimeout. A newer format is

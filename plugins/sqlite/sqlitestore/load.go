@@ -18,21 +18,23 @@ type step struct {
 	namespace []byte
 }
 
-// load reads the store's now, the job and its unfinished runs.
-func (p *step) load(name string) (*state, error) {
-	s := &state{}
+// load reads the store's now, the job and its unfinished runs, and the name of
+// another job that remembers the claim id, if there is one.
+func (p *step) load(name string, claim store.ClaimID) (s *state, owner string, err error) {
+	s = &state{}
 	var id, newest, lastToken, history, ended sql.NullInt64
-	var fingerprint sql.NullString
-	err := p.sql.job.QueryRow(p.namespace, []byte(name)).Scan(&s.now, &id, &newest, &lastToken, &history, &ended, &fingerprint)
+	var fingerprint, other sql.NullString
+	err = p.sql.job.QueryRow(p.namespace, []byte(name), claim[:]).Scan(
+		&s.now, &id, &newest, &lastToken, &history, &ended, &fingerprint, &other)
 	if err != nil || !id.Valid {
-		return s, wrap("read the job", err)
+		return s, other.String, wrap("read the job", err)
 	}
 	s.job = job{
 		id: id.Int64, newest: newest.Int64, lastToken: store.Token(lastToken.Int64),
 		historySize: int(history.Int64), ended: int(ended.Int64), fingerprint: fingerprint.String,
 	}
 	s.runs, err = p.attempts(p.sql.unfinished, s.job.id)
-	return s, wrap("read the unfinished runs", err)
+	return s, other.String, wrap("read the unfinished runs", err)
 }
 
 // lastOf returns the last attempt of a run of the job, nil if none is kept.
@@ -53,16 +55,6 @@ func (p *step) byToken(s *state, slot int64, token store.Token) (*attempt, error
 		return nil, nil
 	}
 	return p.one("read the attempt", p.sql.byToken, s.job.id, slot, int64(token))
-}
-
-// claimOwner returns another job of the namespace that remembers the claim id.
-func (p *step) claimOwner(id store.ClaimID, name string) (string, error) {
-	var owner string
-	err := p.sql.claimOwner.QueryRow(id[:], p.namespace, []byte(name)).Scan(&owner)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return owner, wrap("look up the claim id", err)
 }
 
 func (p *step) one(doing string, stmt *sql.Stmt, args ...any) (*attempt, error) {

@@ -3,7 +3,6 @@ package sqlitestore
 import (
 	"time"
 
-	"github.com/anarchon-go/anarchon/core/store"
 	"github.com/anarchon-go/anarchon/storekit"
 )
 
@@ -28,7 +27,7 @@ func Info() storekit.Info {
 		Options: []storekit.Option{
 			{
 				Name: "path", Type: storekit.TypeString, Required: true,
-				Help: "The database file, made if missing; a relative path counts from the plugin's working directory. Its directory must exist, on a disk of this host.",
+				Help: "The database file, made if missing; a relative path counts from the working directory of the service. Its directory must exist, on a disk of this host.",
 			},
 			{
 				Name: "namespace", Type: storekit.TypeString, Default: defaultNamespace,
@@ -40,20 +39,4 @@ func Info() storekit.Info {
 			},
 		},
 	}
-}
-
-// settings are the options, checked.
-type settings struct {
-	path      string
-	namespace string
-	busy      time.Duration
-}
-
-func readSettings(cfg storekit.Config) (settings, error) {
-	s := settings{
-		path:      cfg.String("path"),
-		namespace: cfg.String("namespace"),
-		busy:      cfg.Duration("busyTimeout"),
-	}
-	return s, store.CheckName("namespace", s.namespace)
 }

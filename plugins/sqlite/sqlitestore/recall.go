@@ -28,7 +28,7 @@ func (b *Backend) Unfinished(ctx context.Context, q store.UnfinishedRequest) (st
 	err = b.write.transact(ctx, func(sql *writing) error {
 		p := &step{sql: sql, namespace: []byte(b.settings.namespace)}
 		for _, name := range tooLong {
-			s, err := p.load(name)
+			s, _, err := p.load(name, store.ClaimID{})
 			if err != nil {
 				return err
 			}

@@ -54,8 +54,10 @@ func (p *step) write(s *state, name string) error {
 			return wrap("write the new attempt", err)
 		}
 	}
-	if s.trim > 0 {
-		return wrap("trim the history", execute(p.sql.trim, s.job.id, s.trim))
+	for range s.trim {
+		if err := execute(p.sql.trim, s.job.id); err != nil {
+			return wrap("trim the history", err)
+		}
 	}
 	return nil
 }

@@ -76,7 +76,6 @@ type writing struct {
 	begin, commit, rollback            *sql.Stmt
 	savepoint, release, back           *sql.Stmt
 	job, unfinished, last, byToken     *sql.Stmt
-	claimOwner                         *sql.Stmt
 	insertJob, updateJob               *sql.Stmt
 	insertAttempt, updateAttempt, trim *sql.Stmt
 }
@@ -95,7 +94,6 @@ func prepareWriting(conn *sql.Conn, now string) (*writing, error) {
 	w.unfinished = file("unfinished_of_job")
 	w.last = file("last_attempt")
 	w.byToken = file("by_token")
-	w.claimOwner = file("claim_owner")
 	w.insertJob = file("insert_job")
 	w.updateJob = file("update_job")
 	w.insertAttempt = file("insert_attempt")

@@ -74,11 +74,7 @@ func batch[Q, A any](ctx context.Context, b *Backend, qs []Q, validate func(*Q) 
 }
 
 func (p *step) claim(q *store.ClaimRequest) (store.ClaimAnswer, error) {
-	s, err := p.load(q.Job)
-	if err != nil {
-		return store.ClaimAnswer{}, err
-	}
-	owner, err := p.claimOwner(q.ID, q.Job)
+	s, owner, err := p.load(q.Job, q.ID)
 	if err != nil {
 		return store.ClaimAnswer{}, err
 	}
@@ -96,7 +92,7 @@ func (p *step) claim(q *store.ClaimRequest) (store.ClaimAnswer, error) {
 }
 
 func (p *step) heartbeat(q *store.HeartbeatRequest) (store.HeartbeatAnswer, error) {
-	s, err := p.load(q.Job)
+	s, _, err := p.load(q.Job, store.ClaimID{})
 	if err != nil {
 		return store.HeartbeatAnswer{}, err
 	}
@@ -104,7 +100,7 @@ func (p *step) heartbeat(q *store.HeartbeatRequest) (store.HeartbeatAnswer, erro
 }
 
 func (p *step) finish(q *store.FinishRequest) (store.FinishAnswer, error) {
-	s, err := p.load(q.Job)
+	s, _, err := p.load(q.Job, store.ClaimID{})
 	if err != nil {
 		return store.FinishAnswer{}, err
 	}
