@@ -153,6 +153,25 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
+// An id that another namespace uses too is still refused with another job.
+func TestIDOfTwoNamespaces(t *testing.T) {
+	one := New(Options{Namespace: "one"})
+	claim := func(s *Store, job string) (store.ClaimAnswer, error) {
+		return s.Claim(t.Context(), store.ClaimRequest{
+			Job: job, Slot: time.Now().UnixMilli(), ID: store.ClaimID{1}, Instance: "a", Reason: store.ReasonScheduled,
+			Lease: time.Minute, MaxEarly: time.Minute, MaxLate: time.Minute, Overlap: store.OverlapSkip, MaxAttempts: 1, HistorySize: 1,
+		})
+	}
+	for _, s := range []*Store{one, one.Namespace("two")} {
+		if a, err := claim(s, "j"); err != nil || a.Verdict != store.VerdictWon {
+			t.Fatalf("%+v, %v", a, err)
+		}
+	}
+	if a, err := claim(one, "k"); !errors.Is(err, store.ErrInvalid) {
+		t.Errorf("the id of job j claims job k: %+v, %v", a, err)
+	}
+}
+
 // The index of claim ids does not grow with the runs that ended.
 func TestIDIndexIsSwept(t *testing.T) {
 	now := time.UnixMilli(0)
