@@ -46,7 +46,7 @@ func checkClaimed(q store.ClaimRequest, a store.ClaimAnswer, leases bool) string
 	switch {
 	case a.Now < 0:
 		return fmt.Sprintf("its now is %d", a.Now)
-	case !leases && a.Verdict != store.VerdictWon && a.Verdict != store.VerdictFinished && a.Verdict != store.VerdictLate && a.Verdict != store.VerdictEarly:
+	case !leases && (a.Verdict == store.VerdictRunning || a.Verdict == store.VerdictOverlap || a.Verdict == store.VerdictExhausted):
 		return fmt.Sprintf("a claim-only store answered %s, which only a lease store can", says)
 	}
 	return ""

@@ -113,7 +113,7 @@ func TestFailureTellsTheCalls(t *testing.T) {
 	text := res.Text()
 	for _, part := range []string{
 		"rule:   R-CLAIM-1: Of all claims", "check:  a claim of a free run", "usual causes: the moon",
-		`p1 claim "j"/`, "-> won attempt 1", `p2 claim "j"/`, "-> running attempt 1 of a left 10m0s",
+		`p1 claim "j"/`, "-> won attempt 1", `p2 claim "j"/`, "-> running attempt 1 of a left ", // a slow machine has used a millisecond of the 10 minutes
 	} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the text lacks %q:\n%s", part, text)

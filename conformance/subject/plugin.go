@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/anarchon-go/anarchon/conformance/containers"
 	"github.com/anarchon-go/anarchon/conformance/kit"
 	"github.com/anarchon-go/anarchon/core/store"
 	"github.com/anarchon-go/anarchon/storekit"
@@ -36,6 +37,7 @@ type Plugin struct {
 	namespace bool // the plugin has that option
 	own       string
 	tmp       string
+	servers   servers
 	logger    *slog.Logger
 }
 
@@ -68,6 +70,7 @@ func Load(ctx context.Context, o Options) (_ *Plugin, err error) {
 		return nil, err
 	}
 	p := &Plugin{binary: path, kind: variant.Kind, tmp: tmp, logger: o.Logger}
+	p.servers = servers{specs: settings.Containers, running: map[string]*containers.Container{}}
 	if p.logger == nil {
 		p.logger = slog.New(slog.DiscardHandler)
 	}
@@ -85,10 +88,19 @@ func Load(ctx context.Context, o Options) (_ *Plugin, err error) {
 			return nil, err
 		}
 	}
-	p.config = variant.Expand(data)
-	for option, value := range o.Config {
-		p.config[option] = expand(value, data)
+	config := maps.Clone(variant.Config)
+	if config == nil {
+		config = map[string]any{}
 	}
+	for option, value := range o.Config {
+		config[option] = value
+	}
+	values, err := p.servers.start(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	values[tmpName] = data
+	p.config = expandAll(config, values)
 	return p, p.ask(ctx, name)
 }
 
@@ -180,8 +192,9 @@ func (p *Plugin) open(ctx context.Context, config map[string]any) (*storekit.Cli
 	return storekit.Open(ctx, storekit.Plugin{Path: p.binary, Config: config, Logger: p.logger})
 }
 
-// Close removes the temporary directory. Processes must be closed before.
-func (p *Plugin) Close() error { return os.RemoveAll(p.tmp) }
+// Close removes the temporary directory and the containers. Processes must be
+// closed before.
+func (p *Plugin) Close() error { return errors.Join(p.servers.remove(), os.RemoveAll(p.tmp)) }
 
 // process is one running plugin.
 type process struct{ *storekit.Client }

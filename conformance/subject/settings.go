@@ -7,34 +7,46 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/anarchon-go/anarchon/conformance/containers"
 	"github.com/anarchon-go/anarchon/core/store"
 )
 
 // SettingsFile, in a plugin's directory or beside its binary, says how the suite
 // runs the plugin:
 //
+//	containers:              # the servers that variants may use; optional
+//	  cache:
+//	    image: redis-8.6     # of conformance/images, or any reference
+//	    port: 6379
+//	    command: [redis-server, --appendonly, "yes"]
+//	    env: {NAME: value}
+//	    ready: Ready to accept connections
 //	variants:
 //	  default:
 //	    kind: lease          # what the plugin must declare; optional
 //	    config:              # the plugin's options
 //	      path: ${tmp}/store.db
+//	      url: redis://${cache}/0
 //
-// ${tmp} is a fresh directory of each run, gone after it.
+// ${tmp} is a fresh directory of each run, gone after it. ${cache} is host:port of
+// that container, which is started because the configuration names it; in another
+// container's env, ${cache.ip} is its address for containers. An option that the
+// user gives replaces the variant's: with -config url=… no container is started.
 const SettingsFile = "conformance.yaml"
 
 // Settings are the contents of a [SettingsFile].
 type Settings struct {
-	Variants map[string]Variant
+	Containers map[string]containers.Spec
+	Variants   map[string]Variant
 }
 
 // Variant is one configuration that the plugin is judged in.
 type Variant struct {
 	Kind   store.Kind     // what the plugin must declare; 0 if left open
-	Config map[string]any // may hold ${tmp}
+	Config map[string]any // may hold placeholders
 }
 
 // defaultVariant is chosen if several are there and none is named.
@@ -67,20 +79,29 @@ func ParseSettings(b []byte) (Settings, error) {
 	if len(doc.Content) == 0 {
 		return s, errors.New("the file is empty; it must name at least one variant")
 	}
-	err := eachKey(doc.Content[0], []string{"variants"}, func(_ string, variants *yaml.Node) error {
-		return eachKey(variants, nil, func(name string, node *yaml.Node) error {
-			v, err := parseVariant(node)
+	var variants *yaml.Node
+	err := eachKey(doc.Content[0], []string{"variants", "containers"}, func(key string, value *yaml.Node) (err error) {
+		if key == "variants" {
+			variants = value // they may name containers that come after them
+			return nil
+		}
+		s.Containers, err = parseContainers(value)
+		return err
+	})
+	if err == nil && variants != nil {
+		err = eachKey(variants, nil, func(name string, node *yaml.Node) error {
+			v, err := s.parseVariant(node)
 			s.Variants[name] = v
 			return err
 		})
-	})
+	}
 	if err == nil && len(s.Variants) == 0 {
 		err = errors.New("there is no variant; name at least one below \"variants\"")
 	}
 	return s, err
 }
 
-func parseVariant(node *yaml.Node) (v Variant, err error) {
+func (s Settings) parseVariant(node *yaml.Node) (v Variant, err error) {
 	return v, eachKey(node, []string{"kind", "config"}, func(key string, value *yaml.Node) error {
 		switch key {
 		case "kind":
@@ -95,7 +116,7 @@ func parseVariant(node *yaml.Node) (v Variant, err error) {
 					return fmt.Errorf("line %d: option %q: %w", value.Line, option, err)
 				}
 				v.Config[option] = x
-				return checkPlaceholders(x, value.Line)
+				return s.checkPlaceholders(x, value.Line)
 			})
 		}
 		return nil
@@ -144,48 +165,6 @@ func (s Settings) Pick(name string) (string, Variant, error) {
 		return "", Variant{}, fmt.Errorf("there is no variant %q; known are %q", name, slices.Sorted(maps.Keys(s.Variants)))
 	}
 	return name, v, nil
-}
-
-const tmpPlaceholder = "${tmp}"
-
-// checkPlaceholders refuses what looks like a placeholder and is none.
-func checkPlaceholders(x any, line int) error {
-	switch x := x.(type) {
-	case string:
-		if rest := strings.ReplaceAll(x, tmpPlaceholder, ""); strings.Contains(rest, "${") {
-			return fmt.Errorf("line %d: unknown placeholder in %q; known is %q", line, x, tmpPlaceholder)
-		}
-	case []any:
-		for _, e := range x {
-			if err := checkPlaceholders(e, line); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// Expand returns the configuration with the placeholder replaced.
-func (v Variant) Expand(tmp string) map[string]any {
-	config := make(map[string]any, len(v.Config))
-	for name, x := range v.Config {
-		config[name] = expand(x, tmp)
-	}
-	return config
-}
-
-func expand(x any, tmp string) any {
-	switch x := x.(type) {
-	case string:
-		return strings.ReplaceAll(x, tmpPlaceholder, tmp)
-	case []any:
-		list := make([]any, len(x))
-		for i, e := range x {
-			list[i] = expand(e, tmp)
-		}
-		return list
-	}
-	return x
 }
 
 // nearest returns the known word that is fewest edits away.

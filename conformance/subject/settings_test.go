@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/anarchon-go/anarchon/conformance/containers"
 	"github.com/anarchon-go/anarchon/core/store"
 )
 
@@ -31,10 +32,10 @@ variants:
 		t.Errorf("%s, %+v, %v", name, v, err)
 	}
 	want := map[string]any{"path": "/t/a//t", "size": 3, "fast": true, "hosts": []any{"/tx", "b"}}
-	if got := v.Expand("/t"); !reflect.DeepEqual(got, want) {
+	if got := expandAll(v.Config, map[string]string{tmpName: "/t"}); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v; want %v", got, want)
 	}
-	if name, v, err = s.Pick("bare"); err != nil || name != "bare" || v.Kind != 0 || len(v.Expand("/t")) != 0 {
+	if name, v, err = s.Pick("bare"); err != nil || name != "bare" || v.Kind != 0 || len(v.Config) != 0 {
 		t.Errorf("%s, %+v, %v", name, v, err)
 	}
 	if _, _, err := s.Pick("other"); err == nil || !strings.Contains(err.Error(), `"other"; known are ["bare" "default"]`) {
@@ -51,14 +52,54 @@ func TestSettingsErrors(t *testing.T) {
 		"variants: {a: {confg: {}}}":             `unknown key "confg"; did you mean "config"?`,
 		"variants:\n  a: {kind: leas}":           `line 2: store: unknown kind "leas"; known are ["lease" "claim-only"]`,
 		"variants: {a: {}, a: {}}":               `"a"`,
-		"variants: {a: {config: {p: '${tpm}'}}}": `unknown placeholder in "${tpm}"`,
-		"variants: {a: {config: {p: ['${x}']}}}": `unknown placeholder in "${x}"`,
+		"variants: {a: {config: {p: '${tpm}'}}}": `unknown placeholder "${tpm}"`,
+		"variants: {a: {config: {p: ['${x}']}}}": `unknown placeholder "${x}"`,
 		"variants: {a: 3}":                       "there must be keys",
 		"\tx":                                    "yaml",
+		"variants: {a: {config: {u: '${s}'}}}\ncontainers: {r: {image: i, port: 1}}": `unknown placeholder "${s}"; known are ["r" "tmp"]`,
+		"containers: {r: {image: i}}":                               "line 1: a container needs an image and a port",
+		"containers: {r: {imgae: i, port: 1}}":                      `unknown key "imgae"; did you mean "image"?`,
+		"containers: {r: {image: i, port: x}}":                      "port",
+		"containers: {tmp: {image: i, port: 1}}":                    `can't be called "tmp"`,
+		"containers: {r: {image: i, port: 1, env: {A: '${q.ip}'}}}": `unknown placeholder in "${q.ip}"`,
+		"containers: {r: {image: i, port: 1, env: {A: '${r.ip}'}}}": `unknown placeholder in "${r.ip}"`,
 	} {
 		if _, err := ParseSettings([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v; want one with %q", text, err, want)
 		}
+	}
+}
+
+func TestContainersOfSettings(t *testing.T) {
+	s, err := ParseSettings([]byte(`
+variants:
+  default:
+    config: {url: "redis://${cache}/0", hosts: ["${cache}", "${tmp}"]}
+containers:
+  cache: {image: redis-8.6, port: 6379, command: [a, b], ready: yes indeed}
+  pool: {image: pgbouncer, port: 6432, env: {SERVER_HOST: "${cache.ip}"}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := containers.Spec{Image: "redis-8.6", Port: 6379, Command: []string{"a", "b"}, Ready: "yes indeed"}
+	if got := s.Containers["cache"]; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	got := expandAll(s.Variants["default"].Config, map[string]string{"cache": "127.0.0.1:1", tmpName: "/t"})
+	if want := map[string]any{"url": "redis://127.0.0.1:1/0", "hosts": []any{"127.0.0.1:1", "/t"}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestServersThatNeedEachOther end in an error, not in a hang.
+func TestServersThatNeedEachOther(t *testing.T) {
+	s := servers{running: map[string]*containers.Container{}, specs: map[string]containers.Spec{
+		"a": {Image: "x", Port: 1, Env: map[string]string{"H": "${b.ip}"}},
+		"b": {Image: "x", Port: 1, Env: map[string]string{"H": "${a.ip}"}},
+	}}
+	if _, err := s.start(t.Context(), map[string]any{"url": "${a}"}); err == nil || !strings.Contains(err.Error(), "need each other") {
+		t.Errorf("error %v", err)
 	}
 }
 
@@ -97,7 +138,7 @@ func FuzzParseSettings(f *testing.F) {
 			if _, v, err := s.Pick(name); err != nil {
 				t.Errorf("variant %q is there and not found: %v", name, err)
 			} else {
-				v.Expand("/tmp")
+				expandAll(v.Config, map[string]string{tmpName: "/tmp"})
 			}
 		}
 	})

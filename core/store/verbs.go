@@ -23,7 +23,7 @@ type ClaimRequest struct {
 	MaxLate     time.Duration
 	Overlap     Overlap
 	MaxAttempts int // attempts that count before the run is closed, 1 to 100; the first claim of a run decides
-	HistorySize int // runs to remember of this job, 1 to 10 000; the last claim decides
+	HistorySize int // runs to remember of this job, 1 to 10 000; the last grant decides, or the last claim, as a backend likes
 	// Fingerprint identifies the schedule that planned the slot (expression and
 	// zone rules), at most 64 bytes; empty if unknown. A backend may keep it.
 	Fingerprint string
@@ -37,7 +37,7 @@ const LateTolerance = 10 * time.Second
 // set depends on it; see the verdicts.
 type ClaimAnswer struct {
 	Verdict Verdict
-	Attempt int   // Won, Running: that attempt, from 1. Exhausted: attempts that counted
+	Attempt int   // Won, Running: that attempt, from 1; Running 0: the store has none, though the claim named one. Exhausted: attempts that counted
 	Token   Token // Won: the fencing token, 0 where the backend can't fence
 	// Left is the time until the lease ends, as the store sees it. Won: of this
 	// grant. Running, Overlap: of the lease in the way, 0 if it is over or
@@ -47,8 +47,9 @@ type ClaimAnswer struct {
 	Slot   int64         // Overlap: the slot in the way. Superseded: the newest granted slot
 	Status Status        // Finished: how the run ended, 0 if the store forgot
 	By     time.Duration // Late: store's now − slot. Early: slot − store's now
-	// Fingerprint is the one that the claim before this one of the job carried;
-	// empty where there was none or the backend does not keep it.
+	// Fingerprint is the one that the last claim of the job that was granted (or,
+	// as a backend likes, judged) before this one carried; empty where there was
+	// none or the backend does not keep it.
 	Fingerprint string
 	Now         int64 // the store's clock in its step, Unix milliseconds; 0 where it has none
 }
