@@ -182,12 +182,12 @@ func (m *machine) beatAnswered(now instant, r *run, ans store.HeartbeatAnswer, e
 	switch {
 	case err != nil:
 		r.beatErr = err
+		// The handler goes on: nothing says that the run is lost. Ask again soon.
+		r.beatAt = max(r.beatAt, now.mono+int64(r.job.spec.Timing.Heartbeat)/4)
 		if m.stopping && r.state == confirming {
 			m.giveBack(now, r, ErrStopped)
 			return
 		}
-		// The handler goes on: nothing says that the run is lost. Ask again soon.
-		r.beatAt = max(r.beatAt, now.mono+int64(r.job.spec.Timing.Heartbeat)/4)
 	case ans.Renewed:
 		r.beatErr = nil
 		r.leaseFrom, r.leaseLen = r.beatSent, r.job.spec.Timing.Lease

@@ -21,7 +21,6 @@ type ask struct {
 	waiting  bool  // MaxRuns handlers run
 	given    bool  // given up; only the answer in flight is awaited
 	until    int64 // Unix milliseconds: then it is given up; 0: never
-	retryAt  int64 // monotonic
 	tries    int
 	lastErr  error
 }
@@ -65,13 +64,10 @@ func (m *machine) claimRequest(r *run) store.ClaimRequest {
 // lookAsking sends a claim that waited, or gives it up.
 func (m *machine) lookAsking(now instant, r *run) {
 	switch {
-	case r.inFlight:
 	case r.reason == store.ReasonTakeover && !r.unknown && !m.mayTake(now, r):
 		m.watchAgain(now, r)
 	case r.until > 0 && now.ms() >= r.until:
 		m.giveUp(now, r)
-	case now.mono < r.retryAt:
-		m.timed.set(r, r.retryAt)
 	default:
 		m.sendClaim(now, r)
 	}
@@ -87,8 +83,7 @@ func (m *machine) retryIn(now instant, r *run, d time.Duration) {
 	if r.until > 0 {
 		d = min(d, time.Duration(r.until-now.ms())*time.Millisecond)
 	}
-	r.retryAt = now.mono + int64(max(d, time.Millisecond))
-	m.timed.set(r, r.retryAt)
+	m.timed.set(r, now.mono+int64(max(d, time.Millisecond)))
 }
 
 // backoff grows from about 100 ms, jittered by half, and never exceeds most: a
@@ -194,7 +189,8 @@ func (m *machine) tooEarly(now instant, r *run, by time.Duration) {
 		return
 	}
 	r.early, r.until = true, latest+1
-	m.retryIn(now, r, by+time.Duration(m.within(int64(r.job.spec.Timing.Jitter))))
+	jitter := time.Duration(m.within(int64(r.job.spec.Timing.Jitter)))
+	m.retryIn(now, r, min(by+jitter, late(latest, now.ms())))
 }
 
 // giveUpBefore gives up the claims of slots older than one that is due now.

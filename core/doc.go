@@ -32,7 +32,8 @@
 //     reached until it is too late, or when a newer slot was granted first. A job
 //     works on whatever is pending; it is no queue.
 //   - Exact starts: a run starts between its slot and slot + jitter, or later if its
-//     claim is delayed, but a scheduled one never more than max late after it.
+//     claim is delayed; a scheduled first attempt never later than max late, and 10 s
+//     of tolerance for clocks, after its slot.
 //   - Order between jobs.
 //   - A second try of a run that failed. An error ends the run; the next slot is the
 //     next try.
