@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -132,13 +133,13 @@ func TestRunSlotRefuses(t *testing.T) {
 func TestRunSlotNamesAStuckHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		over := make(chan struct{})
-		calls := 0
+		var calls atomic.Int32
 		_, err := coretest.RunSlot(t.Context(), core.Job{
 			Name: "job", Schedule: core.Every(time.Hour), Timeout: time.Second, Timing: core.Timing{StopTimeout: time.Second},
-			Handler: func(context.Context, core.Run) error { calls++; <-over; return nil },
+			Handler: func(context.Context, core.Run) error { calls.Add(1); <-over; return nil },
 		}, slot)
-		if !errors.Is(err, core.ErrHandlerStuck) || calls != 1 {
-			t.Errorf("error is %v after %d calls", err, calls)
+		if !errors.Is(err, core.ErrHandlerStuck) || calls.Load() != 1 {
+			t.Errorf("error is %v after %d calls", err, calls.Load())
 		}
 		close(over)
 	})
