@@ -1,0 +1,114 @@
+package natsstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/anarchon-go/anarchon/core/store"
+)
+
+// Finish ends one run.
+func (b *Backend) Finish(ctx context.Context, q store.FinishRequest) (store.FinishAnswer, error) {
+	return single(b.FinishBatch(ctx, []store.FinishRequest{q}))
+}
+
+// FinishBatch ends runs, each by a publish that is stored only if the record it
+// was decided on is still the last one. Reads and publishes are pipelined.
+func (b *Backend) FinishBatch(ctx context.Context, qs []store.FinishRequest) []store.Result[store.FinishAnswer] {
+	ctx, cancel := context.WithTimeout(ctx, b.settings.callTimeout)
+	defer cancel()
+	f := &finishing{b: b, qs: qs, results: make([]store.Result[store.FinishAnswer], len(qs))}
+	for i := range qs {
+		err := qs[i].Validate()
+		if err == nil && qs[i].Outcome == store.OutcomeReleased {
+			err = fmt.Errorf("%w: nats: hand over a run (outcome released); there are no leases", store.ErrUnsupported)
+		}
+		if err != nil {
+			f.results[i].Err = err
+		} else {
+			f.left = append(f.left, i)
+		}
+	}
+	for n := 0; len(f.left) > 0 && n < inFlightLooks; n++ {
+		if n > 0 {
+			pause(ctx, n-1)
+		}
+		f.step(ctx)
+	}
+	for _, i := range f.left {
+		f.results[i].Err = notApplied("finish of slot %d of job %.60q: other messages about it kept coming; ask again", qs[i].Slot, qs[i].Job)
+	}
+	return f.results
+}
+
+// finishing is a batch on its way.
+type finishing struct {
+	b       *Backend
+	qs      []store.FinishRequest
+	results []store.Result[store.FinishAnswer]
+	left    []int
+}
+
+// step reads, decides and writes once, and leaves what has to be decided again.
+func (f *finishing) step(ctx context.Context) {
+	var requests []request
+	var sent []int
+	for n, s := range f.read(ctx) {
+		i := f.left[n]
+		if s.err != nil {
+			f.results[i].Err = s.err
+			continue
+		}
+		write, recorded := decideFinish(s.stored, &f.qs[i])
+		if write == nil {
+			f.results[i].Answer.Recorded = recorded
+			continue
+		}
+		subject := f.b.settings.layout.slot(f.qs[i].Job, f.qs[i].Slot)
+		requests = append(requests, conditional(subject, s.seq, f.b.claims.Name, write.encode()))
+		sent = append(sent, i)
+	}
+	f.left = nil
+	for k, p := range f.b.publish(ctx, requests) {
+		i := sent[k]
+		switch {
+		case p.err != nil:
+			f.results[i].Err = p.err
+		case p.refusal == nil:
+			f.results[i].Answer.Recorded = true
+		case fateOf(p.refusal) == fateTaken || fateOf(p.refusal) == fateInFlight:
+			f.left = append(f.left, i)
+		default:
+			f.results[i].Err = refused(p.refusal)
+		}
+	}
+}
+
+// read finds the records of what is left. A run that was longer than the window
+// has its record in the history only; the subject is free then, and the finish
+// expects it to be so.
+func (f *finishing) read(ctx context.Context) []found {
+	finds := make([]find, len(f.left))
+	for n, i := range f.left {
+		finds[n] = find{f.b.claims.Name, f.b.settings.layout.slot(f.qs[i].Job, f.qs[i].Slot)}
+	}
+	return f.b.lastOfBoth(ctx, finds)
+}
+
+// lastOfBoth looks into the claims stream, and for what it has not, into the
+// history. In this order: a record is copied long before the first forgets it.
+func (b *Backend) lastOfBoth(ctx context.Context, finds []find) []found {
+	all := b.api.last(ctx, finds)
+	var again []find
+	var at []int
+	for n, f := range all {
+		if f.stored == nil && f.err == nil {
+			again = append(again, find{b.history.Name, finds[n].subject})
+			at = append(at, n)
+		}
+	}
+	for k, f := range b.api.last(ctx, again) {
+		all[at[k]] = f
+	}
+	return all
+}

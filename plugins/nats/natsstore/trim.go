@@ -1,0 +1,82 @@
+package natsstore
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// trimmer cuts histories to their size, in the background: a grant must not wait
+// for it, and the answer to History is cut in any case.
+type trimmer struct {
+	trim func(ctx context.Context, job string, size int) error
+	log  *slog.Logger
+
+	jobs chan trimJob
+	done sync.WaitGroup
+	stop context.CancelFunc
+
+	mu    sync.Mutex
+	since map[string]int // grants since the last trim, by job
+}
+
+type trimJob struct {
+	name string
+	size int
+}
+
+// trimQueue is how many jobs may wait to be trimmed. One that finds no place
+// comes again with its next grant.
+const trimQueue = 1024
+
+const trimTimeout = 10 * time.Second
+
+func newTrimmer(log *slog.Logger, trim func(ctx context.Context, job string, size int) error) *trimmer {
+	ctx, stop := context.WithCancel(context.Background())
+	t := &trimmer{trim: trim, log: log, jobs: make(chan trimJob, trimQueue), stop: stop, since: map[string]int{}}
+	t.done.Go(func() { t.run(ctx) })
+	return t
+}
+
+// slack is how much longer than its size a history may become, for each instance
+// that is granted runs: to trim after every grant would double the cost of one.
+func slack(size int) int { return max(10, size/10) }
+
+// granted notes a grant. The first of a job has it trimmed, since many instances
+// may come and go before one has slack grants.
+func (t *trimmer) granted(job string, size int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n, seen := t.since[job]
+	if n++; seen && n < slack(size) {
+		t.since[job] = n
+		return
+	}
+	select {
+	case t.jobs <- trimJob{job, size}:
+		t.since[job] = 0
+	default:
+	}
+}
+
+func (t *trimmer) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case j := <-t.jobs:
+			bounded, cancel := context.WithTimeout(ctx, trimTimeout)
+			err := t.trim(bounded, j.name, j.size)
+			cancel()
+			if err != nil && ctx.Err() == nil {
+				t.log.Warn("the history of a job was not trimmed; it is tried again after later runs", "job", j.name, "error", err)
+			}
+		}
+	}
+}
+
+func (t *trimmer) close() {
+	t.stop()
+	t.done.Wait()
+}
