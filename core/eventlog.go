@@ -9,55 +9,83 @@ import (
 	"github.com/anarchon-go/anarchon/core/store"
 )
 
-// logEvent writes an event as a line: what is lost or odd as a warning, what
-// failed as an error.
+// logEvent writes an event as a line, unless the logger does not want it.
 func logEvent(log *slog.Logger, e Event) {
-	level, msg, attrs := line(e)
-	log.LogAttrs(context.Background(), level, msg, attrs...)
+	ctx := context.Background()
+	if level := level(e); log.Enabled(ctx, level) {
+		msg, attrs := line(e)
+		log.LogAttrs(ctx, level, msg, attrs...)
+	}
 }
 
-func line(e Event) (slog.Level, string, []slog.Attr) {
+// level: what is lost or odd is a warning, what failed an error. What the rules
+// ask for is no reason to wake anybody.
+func level(e Event) slog.Level {
+	switch e := e.(type) {
+	case Backup:
+		return slog.LevelDebug
+	case Interrupted, Lost, Unconfirmed, ClockJump, Paused, ScheduleMismatch, Warning:
+		return slog.LevelWarn
+	case Failed, Unrecorded, Stuck, StoreError, EventsDropped:
+		return slog.LevelError
+	case ClockSkew:
+		if e.Severe {
+			return slog.LevelError
+		}
+		return slog.LevelWarn
+	case Skipped:
+		switch e.Reason {
+		case SkipOverlap, SkipSuperseded, SkipStopped:
+			return slog.LevelInfo
+		}
+		return slog.LevelWarn
+	}
+	return slog.LevelInfo
+}
+
+// line says what happened, with what is known of it.
+func line(e Event) (msg string, attrs []slog.Attr) {
 	switch e := e.(type) {
 	case Started:
-		return slog.LevelInfo, "run started", runAttrs(e.Run)
+		return "run started", runAttrs(e.Run)
 	case Succeeded:
-		return slog.LevelInfo, "run succeeded", runAttrs(e.Run, took(e.Took), unproven(e.Unproven))
+		return "run succeeded", runAttrs(e.Run, took(e.Took), unproven(e.Unproven))
 	case Failed:
-		return slog.LevelError, "run failed", runAttrs(e.Run, took(e.Took), errAttr(e.Err), unproven(e.Unproven))
+		return "run failed", runAttrs(e.Run, took(e.Took), errAttr(e.Err), unproven(e.Unproven))
 	case Interrupted:
-		return slog.LevelWarn, "run interrupted", runAttrs(e.Run, slog.Bool("handed_over", e.HandedOver), took(e.Took), errAttr(e.Err), unproven(e.Unproven))
+		return "run interrupted", runAttrs(e.Run, slog.Bool("handed_over", e.HandedOver), took(e.Took), errAttr(e.Err), unproven(e.Unproven))
 	case Lost:
-		return slog.LevelWarn, "run lost", runAttrs(e.Run, slog.String("during", e.During))
+		return "run lost", runAttrs(e.Run, slog.String("during", e.During))
 	case Unconfirmed:
-		return slog.LevelWarn, "run unconfirmed: its lease is over and was not renewed", runAttrs(e.Run, slog.Bool("cancelled", e.Cancelled), errAttr(e.Err))
+		return "run unconfirmed: its lease is over and was not renewed", runAttrs(e.Run, slog.Bool("cancelled", e.Cancelled), errAttr(e.Err))
 	case Confirmed:
-		return slog.LevelInfo, "run confirmed again", runAttrs(e.Run)
+		return "run confirmed again", runAttrs(e.Run)
 	case Unrecorded:
-		return slog.LevelError, "outcome not recorded: the store did not take it in time", runAttrs(e.Run, slog.String("outcome", e.Outcome.String()), errAttr(e.Err))
+		return "outcome not recorded: the store did not take it in time", runAttrs(e.Run, slog.String("outcome", e.Outcome.String()), errAttr(e.Err))
 	case Stuck:
-		return slog.LevelError, "handler ignores its cancelled context: its lease is left to end", runAttrs(e.Run, errAttr(e.Cause))
+		return "handler ignores its cancelled context: its lease is left to end", runAttrs(e.Run, errAttr(e.Cause))
 	case Backup:
-		return slog.LevelDebug, "backup: another instance has the run", slotAttrs(e.Job, e.Slot, slog.String("holder", e.Holder), slog.Duration("left", e.Left))
+		return "backup: another instance has the run", slotAttrs(e.Job, e.Slot, slog.String("holder", e.Holder), slog.Duration("left", e.Left))
 	case Skipped:
-		return skippedLevel(e.Reason), "slot skipped", slotAttrs(e.Job, e.Slot, skippedAttrs(e)...)
+		return "slot skipped", slotAttrs(e.Job, e.Slot, skippedAttrs(e)...)
 	case ClockJump:
-		return slog.LevelWarn, "the wall clock jumped, or the machine was suspended", []slog.Attr{slog.Duration("by", e.By)}
+		return "the wall clock jumped, or the machine was suspended", []slog.Attr{slog.Duration("by", e.By)}
 	case ClockSkew:
-		return skewLogLevel(e), "the store's clock differs from this instance's", []slog.Attr{slog.Duration("by", e.By)}
+		return "the store's clock differs from this instance's", []slog.Attr{slog.Duration("by", e.By)}
 	case Paused:
-		return slog.LevelWarn, "this process did not run: the lease is under three times the pause", []slog.Attr{slog.Duration("for", e.For), slog.Duration("lease", e.Lease)}
+		return "this process did not run: the lease is under three times the pause", []slog.Attr{slog.Duration("for", e.For), slog.Duration("lease", e.Lease)}
 	case StoreError:
-		return slog.LevelError, "the store fails", []slog.Attr{slog.String("during", e.During), errAttr(e.Err)}
+		return "the store fails", []slog.Attr{slog.String("during", e.During), errAttr(e.Err)}
 	case StoreBack:
-		return slog.LevelInfo, "the store answers again", []slog.Attr{slog.Duration("down", e.Down)}
+		return "the store answers again", []slog.Attr{slog.Duration("down", e.Down)}
 	case ScheduleMismatch:
-		return slog.LevelWarn, "another instance plans this job by another schedule", []slog.Attr{slog.String("job", e.Job), slog.String("ours", e.Ours), slog.String("theirs", e.Theirs)}
+		return "another instance plans this job by another schedule", []slog.Attr{slog.String("job", e.Job), slog.String("ours", e.Ours), slog.String("theirs", e.Theirs)}
 	case Warning:
-		return slog.LevelWarn, e.Text, jobAttr(e.Job)
+		return e.Text, jobAttr(e.Job)
 	case EventsDropped:
-		return slog.LevelError, "events were dropped: the callback is too slow", []slog.Attr{slog.Int("count", e.Count)}
+		return "events were dropped: the callback is too slow", []slog.Attr{slog.Int("count", e.Count)}
 	}
-	return slog.LevelInfo, fmt.Sprintf("%T", e), nil
+	return fmt.Sprintf("%T", e), nil
 }
 
 func runAttrs(r Run, more ...slog.Attr) []slog.Attr {
@@ -83,23 +111,6 @@ func skippedAttrs(e Skipped) []slog.Attr {
 		attrs = append(attrs, slog.String("holder", e.Holder))
 	}
 	return append(attrs, errAttr(e.Err))
-}
-
-// skippedLevel: what the rules ask for is no reason to wake anybody.
-func skippedLevel(r SkipReason) slog.Level {
-	switch r {
-	case SkipOverlap, SkipSuperseded, SkipStopped:
-		return slog.LevelInfo
-	default:
-		return slog.LevelWarn
-	}
-}
-
-func skewLogLevel(e ClockSkew) slog.Level {
-	if e.Severe {
-		return slog.LevelError
-	}
-	return slog.LevelWarn
 }
 
 func jobAttr(job string) []slog.Attr {

@@ -84,7 +84,7 @@ func TestEventLines(t *testing.T) {
 func TestEveryEventHasALine(t *testing.T) {
 	seen := map[string]bool{}
 	for _, e := range allEvents() {
-		_, msg, _ := line(e)
+		msg, _ := line(e)
 		name := reflect.TypeOf(e).Name()
 		seen[name] = true
 		if strings.Contains(msg, name) {
