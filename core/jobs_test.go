@@ -122,3 +122,40 @@ func TestHistoryIsPaged(t *testing.T) {
 		}
 	})
 }
+
+// TestHowOftenTheStoreIsAsked: an idle instance sweeps once a lease, a backup
+// recalls once a heartbeat, in one call for all jobs, and a runner renews once a
+// heartbeat.
+func TestHowOftenTheStoreIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, model.Options{})
+		var jobs []core.Job
+		for i := range 20 {
+			j := hourly(w.working(10 * time.Minute))
+			j.Name = fmt.Sprint("job ", i)
+			jobs = append(jobs, j)
+		}
+		at(time.Minute)
+		runner := w.start(core.Options{}, jobs...)
+		during := func(from, to time.Duration, in *instance, verb string) int {
+			at(from)
+			before := in.link.called(verb)
+			at(to)
+			return in.link.called(verb) - before
+		}
+		if n := during(10*time.Minute+15*time.Second, 15*time.Minute+15*time.Second, runner, "recall"); n != 10 {
+			t.Errorf("idle for 5 minutes it asked for unfinished runs %d times, want once a lease of 30 s", n)
+		}
+		at(time.Hour + time.Second)
+		backup := w.start(core.Options{}, jobs...)
+		if n := during(time.Hour+time.Minute+4*time.Second, time.Hour+3*time.Minute+4*time.Second, backup, "recall"); n != 24 {
+			t.Errorf("in 2 minutes the backup of 20 runs asked for unfinished runs %d times, want once a heartbeat of 5 s", n)
+		}
+		if n := during(time.Hour+4*time.Minute+2*time.Second, time.Hour+6*time.Minute+2*time.Second, runner, "heartbeat"); n != 20*24 {
+			t.Errorf("in 2 minutes 20 runs were renewed %d times, want once a heartbeat of 5 s each", n)
+		}
+		if n := backup.link.called("heartbeat") + backup.link.called("claim"); n != 0 {
+			t.Errorf("the backup made %d other calls", n)
+		}
+	})
+}
