@@ -1,0 +1,248 @@
+package postgresstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/anarchon-go/anarchon/core/store"
+	"github.com/anarchon-go/anarchon/storekit"
+)
+
+// revisions are the steps that made the schema what it is, by file. A later
+// version appends one; it never changes or removes what an earlier version uses,
+// or it raises the format.
+var revisions = [][]string{
+	{"1/tables", "1/begin", "1/trim", "1/claim", "1/heartbeat", "1/finish", "1/unfinished"},
+}
+
+// functionNames are the functions that this version calls.
+var functionNames = []string{"begin_v1", "trim_v1", "claim_v1", "heartbeat_v1", "finish_v1", "unfinished_v1"}
+
+const (
+	// setUpLock is the advisory lock under which a database is set up: "anarchon"
+	// in ASCII.
+	setUpLock = 0x616e617263686f6e
+	// setUpTimeout bounds a set-up, the wait for others who do it included.
+	setUpTimeout = 20 * time.Second
+)
+
+// recorded is what the schema says about itself; the zero value is a schema
+// without our tables.
+type recorded struct{ format, revision int }
+
+// setUpIfNeeded reads the format, and makes what is missing of it.
+func setUpIfNeeded(ctx context.Context, conn *pgx.Conn, text texts, f *facts) error {
+	if slices.Contains(f.tables, "meta") {
+		if err := checkRights(ctx, conn, text, f); err != nil {
+			return err
+		}
+		have, err := readRecorded(ctx, conn, text)
+		if err != nil {
+			return err
+		}
+		if have.revision >= len(revisions) {
+			return checkWhole(ctx, conn, text, f)
+		}
+	}
+	if err := setUp(ctx, conn, text, f); err != nil {
+		return err
+	}
+	made, err := readFacts(ctx, conn, text)
+	if err != nil {
+		return err
+	}
+	*f = made
+	return checkRights(ctx, conn, text, f) // another plugin's role may have made it
+}
+
+// setUp makes the schema, or brings it to the newest revision, in one
+// transaction. Of those who come at once one does it, the others wait.
+func setUp(ctx context.Context, conn *pgx.Conn, text texts, f *facts) error {
+	ctx, cancel := context.WithTimeout(ctx, setUpTimeout)
+	defer cancel()
+	err := pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(setUpLock)); err != nil {
+			return err
+		}
+		now, err := readFacts(ctx, conn, text)
+		if err != nil {
+			return err
+		}
+		var have recorded
+		if slices.Contains(now.tables, "meta") {
+			if have, err = readRecorded(ctx, conn, text); err != nil {
+				return err
+			}
+		}
+		if have.revision >= len(revisions) {
+			return nil
+		}
+		script := text.setUp(have.revision)
+		if !now.hasSchema {
+			script = text.makeSchema() + script
+		}
+		_, err = conn.PgConn().Exec(ctx, script).ReadAll()
+		return err
+	})
+	switch sqlState(err) {
+	case "42501":
+		return fmt.Errorf("%w: set-up: %w; %s", store.ErrNotApplied, err, f.needsToSetUp(text.schema))
+	case "42P07", "42723", "42710":
+		return fmt.Errorf("%w: set-up: schema %q records no format, but %w: tables or functions of another program, or the remains of a damaged set-up, are in the way; name another schema, or restore it from a backup", store.ErrNotApplied, text.schema, err)
+	}
+	return err
+}
+
+// needsToSetUp says which right a role lacks that can't make the schema.
+func (f *facts) needsToSetUp(schema string) string {
+	remedy := fmt.Sprintf("GRANT CREATE ON DATABASE %s TO %s", quoteName(f.database), quoteName(f.role))
+	if f.hasSchema {
+		remedy = fmt.Sprintf("GRANT CREATE, USAGE ON SCHEMA %s TO %s", quoteName(schema), quoteName(f.role))
+	}
+	return fmt.Sprintf("role %q may not set schema %q up: have it set up by its owner (anarchon store setup), or %s", f.role, schema, remedy)
+}
+
+// checkRights names the rights that the role lacks, as statements that grant
+// them.
+func checkRights(ctx context.Context, conn *pgx.Conn, text texts, f *facts) error {
+	rows, err := conn.Query(ctx, text.file("rights"), text.schema, functionNames)
+	if err != nil {
+		return err
+	}
+	grants, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || len(grants) == 0 {
+		return err
+	}
+	for i := range grants {
+		grants[i] += " TO " + quoteName(f.role)
+	}
+	return fmt.Errorf("%w: postgres: role %q lacks rights on schema %q: %s", store.ErrInvalid, f.role, text.schema, strings.Join(grants, "; "))
+}
+
+// checkWhole names the tables and functions that are missing although the
+// schema says that they were made.
+func checkWhole(ctx context.Context, conn *pgx.Conn, text texts, f *facts) error {
+	missing := slices.DeleteFunc(slices.Clone(tableNames), func(name string) bool { return slices.Contains(f.tables, name) })
+	rows, err := conn.Query(ctx, text.file("missing_functions"), text.schema, functionNames)
+	if err != nil {
+		return err
+	}
+	functions, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return err
+	}
+	if missing = append(missing, functions...); len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("schema %q lacks %s: someone removed them, or a backup was restored half; restore the schema from a backup", text.schema, strings.Join(missing, ", "))
+}
+
+// readRecorded returns what the meta table says. A newer format than this
+// version's, and what is none, are errors.
+func readRecorded(ctx context.Context, conn *pgx.Conn, text texts) (recorded, error) {
+	rows, err := conn.Query(ctx, "SELECT key, value FROM "+quoteName(text.schema)+".meta WHERE key IN ('format', 'revision')")
+	if err != nil {
+		return recorded{}, err
+	}
+	values := map[string]string{}
+	var key, value string
+	if _, err := pgx.ForEachRow(rows, []any{&key, &value}, func() error { values[key] = value; return nil }); err != nil {
+		var e *pgconn.PgError
+		if errors.As(err, &e) && e.Code == "42703" {
+			err = fmt.Errorf("table %s.meta is another program's: %w; name another schema", quoteName(text.schema), err)
+		}
+		return recorded{}, err
+	}
+	var r recorded
+	for key, into := range map[string]*int{"format": &r.format, "revision": &r.revision} {
+		n, err := strconv.Atoi(values[key])
+		if err != nil || n < 1 {
+			return recorded{}, fmt.Errorf("table %s.meta records %s %.40q; it must be a number from 1: restore the schema from a backup", quoteName(text.schema), key, values[key])
+		}
+		*into = n
+	}
+	if r.format > Format {
+		return r, fmt.Errorf("%w: schema %q has format %d, plugin postgres %s knows 1 to %d; upgrade this instance", store.ErrStoreFormat, text.schema, r.format, Version, Format)
+	}
+	return r, nil
+}
+
+func (t texts) makeSchema() string { return "CREATE SCHEMA " + quoteName(t.schema) + ";\n" }
+
+// setUp is the SQL that brings a schema from a revision to the newest.
+func (t texts) setUp(from int) string {
+	var b strings.Builder
+	for _, files := range revisions[from:] {
+		for _, name := range files {
+			b.WriteString(t.file(name) + "\n")
+		}
+	}
+	fmt.Fprintf(&b, "INSERT INTO %s.meta (key, value) VALUES ('format', '%d'), ('revision', '%d')\nON CONFLICT (key) DO UPDATE SET value = excluded.value;\n",
+		quoteName(t.schema), Format, len(revisions))
+	return b.String()
+}
+
+// grants is the SQL that lets a role use the schema, and not change it.
+func (t texts) grants(role string) string {
+	s, r := quoteName(t.schema), quoteName(role)
+	return fmt.Sprintf("GRANT USAGE ON SCHEMA %s TO %s;\n", s, r) +
+		fmt.Sprintf("GRANT SELECT ON %s.meta TO %s;\n", s, r) +
+		fmt.Sprintf("GRANT SELECT, INSERT, UPDATE ON %s.job TO %s;\n", s, r) +
+		fmt.Sprintf("GRANT SELECT, INSERT, UPDATE, DELETE ON %s.attempt TO %s;\n", s, r)
+}
+
+// SetupSQL returns a script for psql that makes a schema from nothing, in one
+// transaction, and, if role is not empty, lets that role use it. Who runs it
+// owns the schema. An error is a [store.InvalidError].
+func SetupSQL(schema, role string) (string, error) {
+	if err := checkSchema(schema); err != nil {
+		return "", err
+	}
+	t := texts{schema, storeNow}
+	script := fmt.Sprintf("-- Schema %s of anarchon's plugin postgres %s, format %d.\n\nBEGIN ISOLATION LEVEL READ COMMITTED;\nSELECT pg_advisory_xact_lock(%d);\n", quoteName(schema), Version, Format, int64(setUpLock)) +
+		"CREATE SCHEMA IF NOT EXISTS " + quoteName(schema) + ";\n\n" + t.setUp(0)
+	if role != "" {
+		script += "\n" + t.grants(role)
+	}
+	return script + "\nCOMMIT;\n", nil
+}
+
+// Setup connects as the options say and makes the schema, or brings it to this
+// version's revision; if role is not empty, it lets that role use it. What is
+// there already is kept; a newer format is [store.ErrStoreFormat].
+func Setup(ctx context.Context, cfg storekit.Config, role string) error {
+	set, err := readSettings(cfg)
+	if err != nil {
+		return err
+	}
+	base, err := set.parse()
+	if err != nil {
+		return err
+	}
+	pool, err := newPool(base, set, 1, 0)
+	if err != nil {
+		return notApplied("start", err)
+	}
+	defer pool.Close()
+	conn, err := connect(ctx, pool, set)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	text := texts{set.schema, storeNow}
+	if _, err = prepare(ctx, conn.Conn(), text); err == nil && role != "" {
+		_, err = conn.Conn().PgConn().Exec(ctx, text.grants(role)).ReadAll()
+	}
+	if err != nil {
+		return notApplied("set-up", err)
+	}
+	return nil
+}
