@@ -65,7 +65,11 @@ func TestHistorySizes(t *testing.T) {
 	set := testSettings(t)
 	c := newClock(t, set.path, noon)
 	b := open(t, set, c.use)
-	const runs = store.MaxHistory + 50
+	size := store.MaxHistory
+	if testing.Short() {
+		size = 500
+	}
+	runs := size + 50
 	claim := func(from, n, size int) {
 		t.Helper()
 		var qs []store.ClaimRequest
@@ -88,14 +92,14 @@ func TestHistorySizes(t *testing.T) {
 		}
 	}
 	for i := 0; i < runs; i += 50 { // few unfinished at a time: each claim looks at all of them
-		claim(i, 50, store.MaxHistory)
+		claim(i, 50, size)
 	}
 	h := history(t, b, "j")
-	if len(h) != store.MaxHistory || h[0].Slot != noon+runs-1 || h[len(h)-1].Slot != noon+runs-store.MaxHistory {
-		t.Errorf("%d attempts; want the newest %d", len(h), store.MaxHistory)
+	if len(h) != size || h[0].Slot != noon+int64(runs)-1 || h[len(h)-1].Slot != noon+int64(runs-size) {
+		t.Errorf("%d attempts; want the newest %d", len(h), size)
 	}
 	claim(runs, 1, 2)
-	if h := history(t, b, "j"); len(h) != 2 || h[0].Slot != noon+runs {
+	if h := history(t, b, "j"); len(h) != 2 || h[0].Slot != noon+int64(runs) {
 		t.Errorf("after a claim that asked for 2: %d attempts", len(h))
 	}
 	checkFile(t, c.db)

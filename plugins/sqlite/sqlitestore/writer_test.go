@@ -227,3 +227,29 @@ func TestCloseWaits(t *testing.T) {
 		t.Errorf("close of what was never configured: %v", err)
 	}
 }
+
+// TestRestoredBackup: a backup taken while the store is in use is whole; what
+// happened after it is forgotten, and still no token comes twice.
+func TestRestoredBackup(t *testing.T) {
+	set := testSettings(t)
+	now := time.Now().UnixMilli()
+	b := newBackend(testEnv(t))
+	if err := b.open(t.Context(), set); err != nil {
+		t.Fatal(err)
+	}
+	mustClaim(t, b, claimOf("j", now), store.VerdictWon)
+	backup := set.path + ".backup"
+	mustExec(t, raw(t, set.path), "VACUUM INTO ?", backup)
+	after := mustClaim(t, b, claimOf("k", now), store.VerdictWon)
+	if err := b.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(backup, set.path); err != nil {
+		t.Fatal(err)
+	}
+	restored := open(t, set)
+	mustClaim(t, restored, claimOf("j", now), store.VerdictRunning)
+	if a := mustClaim(t, restored, claimOf("k", now), store.VerdictWon); a.Token <= after.Token {
+		t.Errorf("token %d after %d", a.Token, after.Token)
+	}
+}
