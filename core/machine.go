@@ -36,7 +36,6 @@ type machine struct {
 	health   healthState
 	clocks   clockState
 	stopping bool
-	stopAt   instant
 	graceEnd int64 // monotonic; when running handlers are cancelled
 
 	out []action

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -61,6 +62,20 @@ func TestEvery(t *testing.T) {
 	}
 }
 
+func TestLate(t *testing.T) {
+	const longest = math.MaxInt64 / 1_000_000 * time.Millisecond
+	for _, tt := range []struct {
+		now, slot int64
+		want      time.Duration
+	}{
+		{1500, 500, time.Second}, {500, 1500, -time.Second}, {0, store.MinSlot, longest}, {store.MinSlot, store.MaxSlot, -longest},
+	} {
+		if got := late(tt.now, tt.slot); got != tt.want {
+			t.Errorf("late(%d, %d) is %v, want %v", tt.now, tt.slot, got, tt.want)
+		}
+	}
+}
+
 // fractional has slots half a millisecond after each 10 s.
 type fractional struct{ every }
 
@@ -83,7 +98,9 @@ func TestSlotsOfForeignSchedules(t *testing.T) {
 		{"never", odd{}, []int64{noSlot}},
 		{"stands still", odd{next: func(t time.Time) time.Time { return t }}, []int64{noSlot}},
 		{"goes back", odd{next: func(t time.Time) time.Time { return t.Add(-time.Hour) }}, []int64{noSlot}},
-		{"too far", odd{next: func(time.Time) time.Time { return time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC) }}, []int64{noSlot}},
+		{"in time", odd{next: func(time.Time) time.Time { return time.Date(2262, 4, 10, 0, 0, 0, 0, time.UTC) }}, []int64{9_223_200_000_000}},
+		{"too far", odd{next: func(time.Time) time.Time { return time.Date(2262, 4, 11, 0, 0, 0, 0, time.UTC) }}, []int64{noSlot}},
+		{"much too far", odd{next: func(time.Time) time.Time { return time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC) }}, []int64{noSlot}},
 		{"before the year 1", odd{next: func(time.Time) time.Time { return time.Date(-5, 1, 1, 0, 0, 0, 0, time.UTC) }}, []int64{noSlot}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

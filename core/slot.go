@@ -1,6 +1,7 @@
 package core
 
 import (
+	"math"
 	"time"
 
 	"github.com/anarchon-go/anarchon/core/store"
@@ -28,6 +29,10 @@ type job struct {
 func (j *job) place() *int32 { return &j.at }
 
 const noSlot = store.MinSlot - 1
+
+// lastSlot is the last one that is planned, a day before the wall clock's
+// nanoseconds overflow in the year 2262.
+const lastSlot = (math.MaxInt64 - int64(24*time.Hour)) / int64(time.Millisecond)
 
 func (m *machine) add(now instant, spec Job) {
 	m.observe(now)
@@ -81,7 +86,7 @@ func (m *machine) plan(j *job, after int64) {
 		// jitter windows of two slots must still not meet.
 		delay = min(delay, (wallMs(j.following)-wallMs(j.slot)-1)/2)
 	}
-	m.slots.set(j, wallMs(j.slot)+delay)
+	m.slots.set(j, wallMs(j.slot)+min(delay, math.MaxInt64-wallMs(j.slot)))
 }
 
 // next returns the schedule's first slot after the given one. A schedule is
@@ -93,7 +98,7 @@ func (j *job) next(after int64) int64 {
 			return noSlot
 		}
 		if n := t.UnixMilli(); n > after {
-			if n > store.MaxSlot {
+			if n > lastSlot {
 				return noSlot
 			}
 			return n
@@ -154,6 +159,8 @@ func (j *job) find(slot int64) *run {
 	return nil
 }
 
+// late stops at the longest duration, 292 years.
 func late(nowMs, slot int64) time.Duration {
-	return time.Duration(nowMs-slot) * time.Millisecond
+	const most = math.MaxInt64 / int64(time.Millisecond)
+	return time.Duration(max(-most, min(nowMs-slot, most))) * time.Millisecond
 }

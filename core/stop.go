@@ -9,7 +9,7 @@ func (m *machine) stop(now instant) {
 	if m.stopping {
 		return
 	}
-	m.stopping, m.stopAt = true, now
+	m.stopping = true
 	for _, name := range m.jobNames() {
 		j := m.jobs[name]
 		m.slots.remove(j)
