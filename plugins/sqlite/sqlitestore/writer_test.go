@@ -229,7 +229,9 @@ func TestCloseWaits(t *testing.T) {
 }
 
 // TestRestoredBackup: a backup taken while the store is in use is whole; what
-// happened after it is forgotten, and still no token comes twice.
+// happened after it is forgotten, and still no token comes twice. This is the
+// procedure of the README: all instances stopped, and no -wal of the old file
+// left, or SQLite would apply it to the new one.
 func TestRestoredBackup(t *testing.T) {
 	set := testSettings(t)
 	now := time.Now().UnixMilli()
@@ -239,10 +241,14 @@ func TestRestoredBackup(t *testing.T) {
 	}
 	mustClaim(t, b, claimOf("j", now), store.VerdictWon)
 	backup := set.path + ".backup"
-	mustExec(t, raw(t, set.path), "VACUUM INTO ?", backup)
+	db := raw(t, set.path)
+	mustExec(t, db, "VACUUM INTO ?", backup)
 	after := mustClaim(t, b, claimOf("k", now), store.VerdictWon)
-	if err := b.Close(context.Background()); err != nil {
+	if err := errors.Join(db.Close(), b.Close(context.Background())); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := os.Stat(set.path + "-wal"); err == nil {
+		t.Error("a -wal is left after the last one closed the file")
 	}
 	if err := os.Rename(backup, set.path); err != nil {
 		t.Fatal(err)
