@@ -107,6 +107,9 @@ func (p *simProcess) checkFinish(r *run, req *store.FinishRequest) {
 
 // unrecorded judges a finish that was given up.
 func (p *simProcess) unrecorded(e *Unrecorded) {
+	if a := p.w.store.ledgerOf(e.Run.Job).runs[e.Run.Slot].attempt(e.Run.Token); a != nil {
+		a.givenUp = true
+	}
 	for r, ended := range p.watch.ended {
 		if r.slot == e.Run.Slot && r.job.spec.Name == e.Run.Job && r.number == e.Run.Attempt {
 			if tried := time.Duration(p.node.mono() - ended.at); tried < r.job.spec.Timing.StopTimeout {

@@ -73,6 +73,8 @@ func (p *simProcess) event(e Event) {
 		w.note(simEntry{who: p.name, what: "says: the wall clock jumped by {d}", d: e.By})
 	case ClockSkew:
 		seen.clockSkews++
+		p.watch.skewTold = true
+		w.note(simEntry{who: p.name, what: "says: the store's clock differs by {d}", d: e.By, aside: true})
 	case Paused:
 		seen.paused++
 	case StoreError:

@@ -14,6 +14,7 @@ type simWatch struct {
 	mustCancel []*simHandler // to be cancelled before the step ends
 	recalls    int           // in the current minute
 	recallsAt  int64
+	skewTold   bool
 }
 
 func (p *simProcess) fail(rule string, r *run, format string, args ...any) {
@@ -269,7 +270,7 @@ func (p *simProcess) checkExit() {
 	for _, l := range p.w.ledger {
 		for _, r := range l.open {
 			a := r.last()
-			if a.proc != p || !a.isOpen || !a.told || a.closedAt != 0 {
+			if a.proc != p || !a.isOpen || !a.told || a.givenUp {
 				continue
 			}
 			if h := p.handlerOf(a); h == nil || !h.stuck {

@@ -21,6 +21,8 @@ type simLedger struct {
 	open      []*simRun // unfinished, in the order of their first grants
 	ids       map[store.ClaimID]*simAttempt
 	lastEnd   int64 // true time when a run last ended
+
+	historySize int // as the last claim asked
 }
 
 type simRun struct {
@@ -41,25 +43,29 @@ type simAware struct {
 }
 
 type simAttempt struct {
-	run       *simRun
-	number    int
-	token     store.Token
-	id        store.ClaimID
-	proc      *simProcess
-	reason    store.Reason
-	skip      bool
-	lease     time.Duration
-	end       int64 // of the lease, and its length: milliseconds of the store's clock
-	length    int64
+	run    *simRun
+	number int
+	token  store.Token
+	id     store.ClaimID
+	proc   *simProcess
+	reason store.Reason
+	skip   bool
+
+	// On the store's clock, in milliseconds.
+	startedAt, endedAt int64
+	end, length        int64 // of the lease
+
 	isOpen    bool
 	released  bool
 	outcome   store.Outcome // 0: not finished by its runner
+	text      string        // the error that it was finished with
 	begun     bool          // its handler was started
 	told      bool          // its process was told Won
 	confirmed bool          // a heartbeat was accepted
+	givenUp   bool          // its process gave the finish up
 	shaken    bool          // the store's clock jumped forward since the last renewal
-	at        int64         // true time of the grant
-	closedAt  int64         // true time when it ceased to be open
+
+	at, closedAt int64 // true times of the grant, and when it ceased to be open
 }
 
 func newSimLedger(w *simWorld, no int) *simLedger {
@@ -126,13 +132,13 @@ func (l *simLedger) claimed(p *simProcess, c *simCall, req *store.ClaimRequest, 
 		}
 		return
 	case store.VerdictRunning:
-		justified = live || unfinished && req.After != r.last().number
+		justified = (live || unfinished && req.After != r.last().number) && l.names(ans, r, now) && ans.Attempt == r.last().number
 	case store.VerdictOverlap:
 		way := l.runs[ans.Slot]
-		justified = ans.Slot != req.Slot && way.live(now) && (way.last().skip || req.Overlap == store.OverlapSkip)
+		justified = ans.Slot != req.Slot && way.live(now) && (way.last().skip || req.Overlap == store.OverlapSkip) && l.names(ans, way, now)
 		l.w.seen.overlaps++
 	case store.VerdictFinished:
-		justified = r != nil && r.ended || l.w.plan.kind == store.KindClaimOnly && r != nil
+		justified = r != nil && (r.ended || l.w.plan.kind == store.KindClaimOnly) && (ans.Status == 0 || ans.Status == r.last().status())
 	case store.VerdictSuperseded:
 		justified = l.granted && req.Slot < l.newest && !live
 		if unfinished {
@@ -150,6 +156,10 @@ func (l *simLedger) claimed(p *simProcess, c *simCall, req *store.ClaimRequest, 
 		justified = (r == nil || l.forgotten(r.last())) && req.Slot-now > req.MaxEarly.Milliseconds()
 		l.w.seen.early++
 	}
+	if a := l.ids[req.ID]; a != nil && a.isOpen && !l.forgotten(a) {
+		justified = false // its answer was lost, or this is a copy: it is Won again
+	}
+	l.historySize = req.HistorySize
 	if !justified {
 		l.fail(ruleVerdict, req.Slot, "%s is told %v, but %s", p.name, ans.Verdict, l.describe(r, now))
 	}
@@ -207,8 +217,8 @@ func (l *simLedger) grant(p *simProcess, c *simCall, req *store.ClaimRequest, an
 		l.open = append(l.open, r)
 	}
 	length := req.Lease.Milliseconds()
-	a := &simAttempt{run: r, number: number, token: ans.Token, id: req.ID, proc: p, reason: req.Reason, lease: req.Lease,
-		skip: req.Overlap == store.OverlapSkip, end: now + length, length: length, isOpen: true, at: l.w.now}
+	a := &simAttempt{run: r, number: number, token: ans.Token, id: req.ID, proc: p, reason: req.Reason,
+		skip: req.Overlap == store.OverlapSkip, end: now + length, length: length, isOpen: true, at: l.w.now, startedAt: now}
 	if before != nil && before.isOpen {
 		l.shut(before)
 		l.w.seen.takeovers++
@@ -219,6 +229,7 @@ func (l *simLedger) grant(p *simProcess, c *simCall, req *store.ClaimRequest, an
 	r.counted++
 	l.ids[a.id] = a
 	l.lastToken = max(l.lastToken, ans.Token)
+	l.historySize = req.HistorySize
 	if !l.granted || l.newest < r.slot {
 		l.granted, l.newest = true, r.slot
 	}
@@ -261,7 +272,9 @@ func (l *simLedger) close(r *simRun, now int64) {
 	l.endRun(r, now)
 }
 
-func (l *simLedger) shut(a *simAttempt) { a.isOpen, a.closedAt = false, l.w.now }
+func (l *simLedger) shut(a *simAttempt) {
+	a.isOpen, a.closedAt, a.endedAt = false, l.w.now, l.w.store.now()
+}
 
 func (l *simLedger) endRun(r *simRun, now int64) {
 	r.ended, r.endedAt = true, now
@@ -316,7 +329,7 @@ func (l *simLedger) finished(c *simCall, req *store.FinishRequest, ans *store.Fi
 	case a.isOpen && !ans.Recorded:
 		l.fail(ruleDead, req.Slot, "%s's finish of an open attempt is refused", c.p.name)
 	case a.isOpen:
-		a.outcome = req.Outcome
+		a.outcome, a.text = req.Outcome, store.CutError(req.Error)
 		l.shut(a)
 		l.w.note(simEntry{who: "store", what: "records {text} of " + a.proc.name, job: l.job, slot: req.Slot, text: req.Outcome.String()})
 		if req.Outcome == store.OutcomeReleased {
@@ -325,9 +338,25 @@ func (l *simLedger) finished(c *simCall, req *store.FinishRequest, ans *store.Fi
 		} else {
 			l.endRun(a.run, now)
 		}
-	case ans.Recorded && a.outcome != 0 && a.outcome != req.Outcome:
-		l.fail(ruleDead, req.Slot, "%s's attempt ended as %v and is recorded again as %v", c.p.name, a.outcome, req.Outcome)
+	case ans.Recorded != a.endedAs(req.Outcome) && (ans.Recorded || l.remembers(a.run)):
+		l.fail(ruleDead, req.Slot, "%s's attempt ended as %v, and its finish as %v is answered recorded=%v", c.p.name, a.status(), req.Outcome, ans.Recorded)
 	}
+}
+
+// endedAs reports whether an attempt that is over reads like an outcome.
+func (a *simAttempt) endedAs(o store.Outcome) bool {
+	return a.status() == o.Status() && a.released == (o == store.OutcomeReleased)
+}
+
+// status is what history says of an attempt.
+func (a *simAttempt) status() store.Status {
+	switch {
+	case a.isOpen:
+		return store.StatusRunning
+	case a.outcome != 0:
+		return a.outcome.Status()
+	}
+	return store.StatusInterrupted // taken over, or closed
 }
 
 // forgotten: a claim-only store may remember a run for a bounded time.

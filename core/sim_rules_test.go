@@ -20,6 +20,8 @@ const (
 	ruleEarly     = "no first attempt before its slot"
 	ruleDead      = "what a stale attempt sends changes nothing"
 	ruleVerdict   = "every verdict has its reason"
+	ruleRecall    = "recall lists what is unfinished"
+	ruleHistory   = "history tells what happened"
 	ruleValid     = "no request is invalid"
 
 	ruleGranted   = "a handler starts only on a grant of its own, once"
@@ -44,6 +46,7 @@ const (
 	ruleTimer     = "the longest timer is a minute"
 
 	ruleNamed    = "every due slot ends as a run or as a named skip"
+	ruleSkew     = "an instance says when the store's clock differs"
 	ruleAsks     = "a healthy instance asks for every slot, in time"
 	ruleReached  = "what was too early is asked again when the store's clock reaches it"
 	ruleStarve   = "no slot is lost while a healthy instance is up"

@@ -69,12 +69,12 @@ func (p *simPlan) callsPerDay() int {
 }
 
 func (p *simPlan) job(r *rand.Rand, name string) simJob {
-	s := oneOf[Schedule](r, Every(5*time.Second), Every(15*time.Second), Every(30*time.Second), Every(time.Minute), Every(time.Minute), Every(2*time.Minute),
+	s := oneOf[Schedule](r, Every(5*time.Second), Every(15*time.Second), Every(30*time.Second), Every(time.Minute), Every(61_500*time.Millisecond), Every(2*time.Minute),
 		Every(5*time.Minute), Every(5*time.Minute), Every(10*time.Minute), Every(30*time.Minute), Every(time.Hour), uneven{0, 420, 1800, 1815, 3000})
 	gap := s.MinGap()
 	j := simJob{name: name, schedule: s}
 	t := Timing{Overlap: oneOf(r, Skip, Skip, Skip, Allow)}
-	t.Lease = oneOf(r, 0, 0, 6*time.Second, 12*time.Second, 2*time.Minute)
+	t.Lease = oneOf(r, 0, 0, 6*time.Second, 12_500*time.Millisecond, 2*time.Minute)
 	if t.Lease == 2*time.Minute {
 		t.Heartbeat = oneOf(r, 5*time.Second, 20*time.Second)
 	}

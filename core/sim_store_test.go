@@ -135,14 +135,14 @@ func (s *simStore) finish(c *simCall, req store.FinishRequest) (store.FinishAnsw
 }
 
 func (s *simStore) unfinished(names []string) (store.UnfinishedAnswer, error) {
-	for _, l := range s.w.ledger {
-		if names == nil || slices.Contains(names, l.job) {
-			l.cut(s.now())
-		}
-	}
 	ans, err := s.model.Unfinished(simContext, store.UnfinishedRequest{Jobs: names})
 	if err != nil {
-		s.w.fail("no request is invalid", s.w.now, "", 0, "recall: %v", err)
+		s.w.fail(ruleValid, s.w.now, "", 0, "recall: %v", err)
+	}
+	for _, l := range s.w.ledger {
+		if names == nil || slices.Contains(names, l.job) {
+			l.recalled(ans.Runs)
+		}
 	}
 	return ans, err
 }
@@ -150,8 +150,9 @@ func (s *simStore) unfinished(names []string) (store.UnfinishedAnswer, error) {
 func (s *simStore) history(job string) (store.HistoryAnswer, error) {
 	ans, err := s.model.History(simContext, store.HistoryRequest{Job: job, Limit: catchUpHistory})
 	if err != nil {
-		s.w.fail("no request is invalid", s.w.now, job, 0, "history: %v", err)
+		s.w.fail(ruleValid, s.w.now, job, 0, "history: %v", err)
 	}
+	s.ledgerOf(job).remembered(ans.Attempts, catchUpHistory)
 	return ans, err
 }
 

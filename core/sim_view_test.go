@@ -119,6 +119,7 @@ func (p *simProcess) audit() {
 		return
 	}
 	p.auditAsked()
+	p.checkSkew()
 	for _, v := range p.jobs {
 		if v.absent {
 			continue

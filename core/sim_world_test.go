@@ -161,6 +161,7 @@ func (w *simWorld) end() {
 			n.crash() // a handler that never returns keeps it
 		}
 	}
+	w.checkHistories()
 	if w.broken != nil || w.plan.kind != store.KindLease {
 		return
 	}
