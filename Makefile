@@ -1,5 +1,5 @@
-# make help lists the targets. make test needs Go, make and git; it installs a C
-# compiler on Debian as root and otherwise says how to.
+# make help lists the targets. make test needs Go, make and git; a C compiler and a
+# Docker engine it installs on Debian as root, and otherwise says how to.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -31,10 +31,18 @@ build: setup ## build anarchon and every plugin into bin/
 		$(GO) build -o "bin/anarchon-plugin-$$p" "./plugins/$$p"; \
 	done
 
+.PHONY: images
+images: ## make sure of the Docker engine and of the images of the servers under test
+	@scripts/images.sh $(IMAGES)
+
 .PHONY: test
-test: build vet ## test everything: set-up, build, vet, unit tests, conformance of the SQLite plugin
-	$(GOTEST) ./...
-	$(GOTEST) ./conformance -plugin=./plugins/sqlite
+test: build vet images ## test everything: set-up, build, vet, images, unit tests, conformance of every plugin
+	$(GOTEST) -timeout 30m ./...
+	GOTEST="$(GOTEST)" scripts/conformance.sh
+
+.PHONY: conformance
+conformance: setup images ## judge every plugin in every variant
+	GOTEST="$(GOTEST)" scripts/conformance.sh
 
 .PHONY: race
 race: setup ## the concurrent packages under the race detector
