@@ -106,7 +106,7 @@ func actAsHost() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(c.PID(), c.gen.dir)
+	fmt.Println(c.PID(), c.current().dir.path)
 	bufio.NewReader(os.Stdin).ReadString('\n')
 	select {}
 }

@@ -1,9 +1,11 @@
 package storekit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -14,33 +16,39 @@ import (
 // concurrent use.
 //
 // Concurrent claims, heartbeats and finishes go to the plugin in batches; a call
-// that is alone goes at once. Every call has a deadline. A plugin that dies is
-// started again, with the same configuration, by the next call; after repeated
-// deaths with growing pauses. Calls in flight at its death end as
-// [store.ErrUnknown] if they were sent; calls that come while it is down wait for
-// it within their deadline and then end as [store.ErrNotApplied], with the
-// plugin's last words.
+// that is alone goes at once. Every call has a deadline. A plugin that dies, or
+// hangs, is started again at once, with the same configuration, and after
+// repeated deaths with growing pauses; see [State]. Calls in flight at its death
+// end as [store.ErrUnknown] if they were sent; calls that come while it is down
+// wait for it within their deadline and then end as [store.ErrNotApplied], with
+// the plugin's last words.
 type Client struct {
 	name   string
 	spec   Plugin
 	launch launcher
 
-	healthTimeout time.Duration // a constant, but for tests
+	healthTimeout time.Duration // constants, but for tests
+	slowAfter     time.Duration
 
-	life    context.Context // ends when Close has waited long enough
-	endLife context.CancelCauseFunc
+	closing    context.Context // ends when Close begins
+	beginClose context.CancelFunc
+	life       context.Context // ends when Close has waited long enough
+	endLife    context.CancelCauseFunc
+	supervised chan struct{} // closed when nobody starts the plugin any more
 
 	claims     *lane[store.ClaimRequest, store.ClaimAnswer]
 	heartbeats *lane[store.HeartbeatRequest, store.HeartbeatAnswer]
 	finishes   *lane[store.FinishRequest, store.FinishAnswer]
+	grants     grants
+	events     mailbox[Event]
 
 	mu       sync.Mutex
-	gen      *generation   // nil until the first start
-	starting chan struct{} // closed when the start that is under way ends; nil if none is
-	failures int           // starts that failed, and early deaths, in a row
+	gen      *generation // the last that was ready; nil until the first
+	state    State
+	changed  chan struct{} // closed, and replaced, when the state changes
+	breaker  breaker
 	lastErr  error         // why it is down
 	calls    int           // in flight
-	closing  chan struct{} // closed when Close begins
 	idle     chan struct{} // closed when closing and calls is 0
 	closed   chan struct{} // closed when Close is through
 	closeErr error         // valid once closed is closed
@@ -54,32 +62,41 @@ func newClient(name string, spec Plugin, l launcher) *Client {
 		spec:          spec,
 		launch:        l,
 		healthTimeout: healthTimeout,
-		closing:       make(chan struct{}),
+		slowAfter:     slowAfter,
+		supervised:    make(chan struct{}),
+		changed:       make(chan struct{}),
+		breaker:       breaker{policy: defaultPolicy},
 		idle:          make(chan struct{}),
 		closed:        make(chan struct{}),
 	}
+	c.closing, c.beginClose = context.WithCancel(context.Background())
 	c.life, c.endLife = context.WithCancelCause(context.Background())
 	c.claims = newLane(c.life, c.sendClaims)
 	c.heartbeats = newLane(c.life, c.sendHeartbeats)
 	c.finishes = newLane(c.life, c.sendFinishes)
+	c.events = mailbox[Event]{most: maxEvents, deliver: c.tell, missed: func(n int) { c.tell(EventsDropped{time.Now(), n}) }}
+	logger := cmp.Or(spec.Logger, slog.Default()).With("plugin", name)
+	c.launch.log = newLogQueue(logger, func(n int) { c.emit(LinesDropped{time.Now(), n}) })
 	return c
 }
 
-// open makes the first start. Unlike a later one it is not repeated.
-func (c *Client) open(ctx context.Context) error {
-	ctx, cancel := c.startContext(ctx)
-	defer cancel()
-	g, err := c.launch.launch(ctx)
-	if err != nil {
-		return fmt.Errorf("plugin %s (%s): %w", c.name, c.launch.path, err)
+// maxEvents is how many events wait for a callback.
+const maxEvents = 10_000
+
+// emit tells an event to whom it may concern. It does not wait.
+func (c *Client) emit(e Event) {
+	if c.spec.OnEvent != nil {
+		c.events.put(e, 1)
 	}
-	c.gen = g
-	return nil
 }
 
-func (c *Client) startContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	timeout := c.spec.startTimeout()
-	return context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the start may take %v", timeout))
+func (c *Client) tell(e Event) {
+	defer func() {
+		if v := recover(); v != nil {
+			c.launch.log.say(slog.LevelError, "the event callback panicked", "panic", fmt.Sprint(v))
+		}
+	}()
+	c.spec.OnEvent(e)
 }
 
 // Info says what the plugin is.
@@ -97,6 +114,13 @@ func (c *Client) PID() int {
 	return c.gen.proc.pid()
 }
 
+// State says where the plugin is in its life.
+func (c *Client) State() State {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state
+}
+
 // errClosed is what a call after Close ends with.
 var errClosed = errors.New("the plugin was closed")
 
@@ -107,10 +131,8 @@ func (c *Client) begin(ctx context.Context, verb string) (context.Context, func(
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	select {
-	case <-c.closing:
+	if c.closing.Err() != nil {
 		return nil, nil, c.fail(verb, store.ErrNotApplied, errClosed)
-	default:
 	}
 	c.calls++
 	timeout := c.spec.callTimeout()
@@ -119,12 +141,8 @@ func (c *Client) begin(ctx context.Context, verb string) (context.Context, func(
 		cancel()
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.calls--; c.calls == 0 {
-			select {
-			case <-c.closing:
-				close(c.idle)
-			default:
-			}
+		if c.calls--; c.calls == 0 && c.closing.Err() != nil {
+			close(c.idle)
 		}
 	}, nil
 }
@@ -145,18 +163,17 @@ func (c *Client) fail(verb string, class, why error) error {
 // the plugin closes its store and exits. What takes longer than
 // [Plugin.CloseTimeout] altogether is cut off: the calls then end as
 // [store.ErrUnknown], and the process is killed with its whole group. An error
-// says what did not end well; in any case nothing is left behind. Later calls
-// return the same.
+// says what did not end well; in any case nothing is left behind. A logger or a
+// callback that blocks delays Close by a second at most; it must not be called
+// by that callback. Later calls return the same.
 func (c *Client) Close() error {
 	c.mu.Lock()
-	select {
-	case <-c.closing:
+	if c.closing.Err() != nil {
 		c.mu.Unlock()
 		<-c.closed
 		return c.closeErr
-	default:
 	}
-	close(c.closing)
+	c.beginClose()
 	if c.calls == 0 {
 		close(c.idle)
 	}
@@ -171,12 +188,7 @@ func (c *Client) Close() error {
 		drained = false
 	}
 	c.endLife(errClosed)
-	c.mu.Lock()
-	starting := c.starting
-	c.mu.Unlock()
-	if starting != nil {
-		<-starting // its launch was cut off with life, and cleans up within a bound
-	}
+	<-c.supervised // a launch under way was cut off, and cleans up within a bound
 	err := c.gen.close(deadline)
 	if !drained {
 		err = errors.Join(fmt.Errorf("calls in flight did not end within %v", timeout*2/5), err)
@@ -184,6 +196,18 @@ func (c *Client) Close() error {
 	if err != nil {
 		c.closeErr = fmt.Errorf("plugin %s: close: %w", c.name, err)
 	}
+	c.end(c.closeErr)
 	close(c.closed)
 	return c.closeErr
+}
+
+// end makes the client's last words heard, for a while.
+func (c *Client) end(err error) {
+	c.mu.Lock()
+	c.setState(StateClosed)
+	c.mu.Unlock()
+	c.emit(Closed{time.Now(), err})
+	grace := time.Now().Add(flushGrace)
+	c.launch.log.box.flush(grace) // may itself give rise to an event
+	c.events.flush(grace)
 }

@@ -37,9 +37,10 @@ func inProcess(t testing.TB, service pb.StoreServiceServer) *Client {
 			t.Error(err)
 		}
 	})
-	log := &hostLog{logger: testLogger(t)}
-	c := newClient("inprocess", Plugin{}, launcher{name: "inprocess", logger: log.logger})
-	c.gen = &generation{proc: newProcess("/nowhere", log), log: log, svc: pb.NewStoreServiceClient(conn), born: time.Now()}
+	c := newClient("inprocess", Plugin{Logger: testLogger(t)}, launcher{name: "inprocess"})
+	log := &hostLog{queue: c.launch.log}
+	c.gen = &generation{proc: newProcess("/nowhere", "nothing", log), log: log, svc: pb.NewStoreServiceClient(conn), born: time.Now()}
+	c.state = StateReady
 	return c
 }
 

@@ -155,20 +155,3 @@ func TestLaneOneCallerLeavesAnotherStays(t *testing.T) {
 		}
 	})
 }
-
-func TestPause(t *testing.T) {
-	if p := pause(0); p != 0 {
-		t.Errorf("after the first death: %v; want none", p)
-	}
-	for n := 1; n < 100; n++ {
-		full := longestPause
-		if n < 10 { // 100 ms, 200 ms, … 25.6 s, 30 s
-			full = firstPause << (n - 1)
-		}
-		for range 20 {
-			if p := pause(n); p < full/2 || p > full {
-				t.Errorf("after %d failures: %v; want %v to %v", n, p, full/2, full)
-			}
-		}
-	}
-}

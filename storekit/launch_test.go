@@ -135,14 +135,14 @@ func TestSocketDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
-	if !strings.HasPrefix(dir, "/tmp/") {
-		t.Errorf("%s; want a shorter one than TMPDIR", dir)
+	defer dir.remove()
+	if !strings.HasPrefix(dir.path, "/tmp/") {
+		t.Errorf("%s; want a shorter one than TMPDIR", dir.path)
 	}
 	if entries, _ := os.ReadDir(long); len(entries) > 0 {
 		t.Errorf("left %v in TMPDIR", entries)
 	}
-	if st, err := os.Stat(dir); err != nil || st.Mode().Perm() != 0o700 {
+	if st, err := os.Stat(dir.path); err != nil || st.Mode().Perm() != 0o700 {
 		t.Errorf("mode %v, %v; want 0700", st.Mode(), err)
 	}
 
@@ -152,7 +152,7 @@ func TestSocketDirectory(t *testing.T) {
 	}
 	defer os.RemoveAll(runtimeDir)
 	t.Setenv("XDG_RUNTIME_DIR", runtimeDir)
-	if dir, err := makeSocketDir(); err != nil || filepath.Dir(dir) != runtimeDir {
-		t.Errorf("%s, %v; want it in XDG_RUNTIME_DIR", dir, err)
+	if dir, err := makeSocketDir(); err != nil || filepath.Dir(dir.path) != runtimeDir {
+		t.Errorf("%+v, %v; want it in XDG_RUNTIME_DIR", dir, err)
 	}
 }

@@ -30,7 +30,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			func(c *Client) { syscall.Kill(c.PID(), syscall.SIGKILL) },
 			func(c *Client) {
 				syscall.Kill(c.PID(), syscall.SIGKILL)
-				<-c.gen.proc.done
+				<-c.current().proc.done
 				c.Describe(t.Context())
 			},
 			func(c *Client) { c.Claim(t.Context(), claim("exit")) },

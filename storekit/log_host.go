@@ -2,7 +2,6 @@ package storekit
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -11,13 +10,15 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
-// hostLog passes a plugin's output on to the host's logger and remembers the last
-// of it for error messages. Whatever a plugin prints, it never panics, and what it
-// keeps is bounded. It is safe for concurrent use.
+// hostLog passes the output of one process on to the host's logger and remembers
+// the last of it for error messages. Whatever a plugin prints, and however much,
+// it never panics, it never waits, and what it keeps is bounded. It is safe for
+// concurrent use.
 type hostLog struct {
-	logger  *slog.Logger
+	queue   *logQueue
 	secrets atomic.Pointer[scrubber]
 
 	mu    sync.Mutex
@@ -33,40 +34,55 @@ const (
 // stderr takes a line that the plugin wrote to its stderr: JSON with the keys of
 // hclog, or plain text.
 func (h *hostLog) stderr(line []byte, cut bool) {
-	level, message, attrs, ok := h.parse(line)
+	if !h.queue.admits(len(line), time.Now()) {
+		h.remember(h.scrubLine(line, cut), nil, !bytes.HasPrefix(line, []byte("{")))
+		return
+	}
+	level, message, attrs, ok := h.parse(line, cut)
 	if cut {
 		attrs = append(attrs, slog.Bool("cut", true))
 	}
 	if crash := h.remember(message, attrs, !ok); crash {
 		level = slog.LevelError
 	}
-	h.logger.LogAttrs(context.Background(), level, message, attrs...)
+	h.queue.put(level, message, len(line), attrs...)
 }
 
 // output takes a line that the plugin printed otherwise.
 func (h *hostLog) output(stream string) func([]byte, bool) {
 	return func(line []byte, cut bool) {
+		message := h.scrubLine(line, cut)
+		h.remember(message, nil, false)
+		if !h.queue.admits(len(line), time.Now()) {
+			return
+		}
 		attrs := []slog.Attr{slog.String("stream", stream)}
 		if cut {
 			attrs = append(attrs, slog.Bool("cut", true))
 		}
-		message := h.scrub(string(line))
-		h.remember(message, nil, false)
-		h.logger.LogAttrs(context.Background(), slog.LevelInfo, message, attrs...)
+		h.queue.put(slog.LevelInfo, message, len(line), attrs...)
 	}
 }
 
 func (h *hostLog) scrub(s string) string { return h.secrets.Load().scrub(s) }
 
+// scrubLine scrubs a line that may have been cut in the middle of a secret.
+func (h *hostLog) scrubLine(line []byte, cut bool) string {
+	if cut {
+		return h.secrets.Load().scrubCut(string(line))
+	}
+	return h.scrub(string(line))
+}
+
 // parse reads a log line. What is no JSON object with a message is the message
 // itself, and not ok.
-func (h *hostLog) parse(line []byte) (level slog.Level, message string, attrs []slog.Attr, ok bool) {
+func (h *hostLog) parse(line []byte, cut bool) (level slog.Level, message string, attrs []slog.Attr, ok bool) {
 	var fields map[string]any
 	if bytes.HasPrefix(line, []byte("{")) && json.Unmarshal(line, &fields) == nil {
 		message, ok = fields["@message"].(string)
 	}
 	if !ok {
-		return slog.LevelInfo, h.scrub(string(line)), nil, false
+		return slog.LevelInfo, h.scrubLine(line, cut), nil, false
 	}
 	level = levelFrom(fields["@level"])
 	for _, key := range slices.Sorted(maps.Keys(fields)) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // logBuffer collects log lines.
@@ -79,12 +80,13 @@ func FuzzHostLog(f *testing.F) {
 	f.Add([]byte("panic: s3cret\n\ngoroutine 1"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		out := new(logBuffer)
-		h := &hostLog{logger: out.logger()}
+		h := &hostLog{queue: newLogQueue(out.logger(), func(int) {})}
 		h.secrets.Store(scrubberOf([]string{"s3cret"}))
 		readLines(strings.NewReader(string(text)), h.stderr)
 		w := &lineWriter{emit: h.output("stdout")}
 		w.Write(text)
 		w.Write([]byte{'\n'})
+		h.queue.box.flush(time.Now().Add(time.Minute))
 		if strings.Contains(out.String(), "s3cret") || strings.Contains(h.lastWords(), "s3cret") {
 			t.Errorf("the secret came through: %s", out)
 		}
@@ -132,13 +134,14 @@ func TestLines(t *testing.T) {
 
 func TestCrashReport(t *testing.T) {
 	out := new(logBuffer)
-	h := &hostLog{logger: out.logger()}
+	h := &hostLog{queue: newLogQueue(out.logger(), func(int) {})}
 	for _, line := range []string{"starting", "panic: boom", "goroutine 1 [running]:", `{"@level":"info","@message":"still here","n":1}`, "main.go:7"} {
 		h.stderr([]byte(line), false)
 	}
 	if got, want := h.lastWords(), "panic: boom\n\tgoroutine 1 [running]:\n\tmain.go:7"; got != want {
 		t.Errorf("last words %q; want %q", got, want)
 	}
+	h.queue.box.flush(time.Now().Add(time.Minute))
 	for _, want := range []string{"level=INFO msg=starting", `level=ERROR msg="panic: boom"`, `level=INFO msg="still here" n=1`, "level=ERROR msg=main.go:7"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the log does not say %s:\n%s", want, out)

@@ -55,6 +55,13 @@ func open(t testing.TB, p Plugin) *Client {
 	return c
 }
 
+// current is the process that runs, or ran last.
+func (c *Client) current() *generation {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.gen
+}
+
 // realStderr is the stderr that the process was started with.
 var realStderr = os.Stderr
 
@@ -95,6 +102,12 @@ func (f *fake) Configure(ctx context.Context, cfg Config) error {
 		if _, err := os.Stat(file); err == nil {
 			fmt.Fprintln(os.Stderr, "the disk is on fire")
 			os.Exit(5)
+		}
+	}
+	if file, ok := strings.CutPrefix(cfg.String("do"), "panic if there is "); ok {
+		if _, err := os.Stat(file); err == nil {
+			go panic("the disk is on fire") // where nobody recovers it
+			select {}
 		}
 	}
 	switch cfg.String("do") {

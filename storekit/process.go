@@ -28,12 +28,14 @@ type process struct {
 
 	mu     sync.Mutex
 	killed bool
-	reaped bool // the pid may belong to someone else
+	reaped bool   // the pid may belong to someone else
+	why    string // why the host killed it, if it did for a reason of its own
 
 	done chan struct{} // closed when the process has ended and its output was read
 
-	first    string // first line of its stdout; guarded by mu
-	exitText string // how it ended; valid once done is closed
+	first    string    // first line of its stdout; guarded by mu
+	exitText string    // how it ended; valid once done is closed, as the next
+	endedAt  time.Time // when that was seen
 }
 
 var _ runner.Runner = (*process)(nil)
@@ -43,8 +45,11 @@ var _ runner.Runner = (*process)(nil)
 // them.
 const outputGrace = 200 * time.Millisecond
 
-func newProcess(path string, log *hostLog) *process {
-	return &process{cmd: exec.Command(path), log: log, done: make(chan struct{})}
+// newProcess is a process to be started from a file, with a name to be listed by.
+func newProcess(path, name string, log *hostLog) *process {
+	cmd := exec.Command(path)
+	cmd.Args[0] = name
+	return &process{cmd: cmd, log: log, done: make(chan struct{})}
 }
 
 // Start launches the process. cmd.Env must be complete.
@@ -90,12 +95,13 @@ func (p *process) Start(context.Context) error {
 	reading.Go(func() { readLines(stderr, p.log.stderr) })
 	go func() {
 		p.reap()
-		deadline := time.Now().Add(outputGrace)
+		endedAt := time.Now()
+		deadline := endedAt.Add(outputGrace)
 		stdout.SetReadDeadline(deadline)
 		stderr.SetReadDeadline(deadline)
 		reading.Wait()
 		closeAll([]*os.File{stdout, stderr, lifeline})
-		p.exitText = p.cmd.ProcessState.String()
+		p.exitText, p.endedAt = p.cmd.ProcessState.String(), endedAt
 		close(p.done)
 	}()
 	return nil
@@ -147,6 +153,16 @@ func (p *process) kill() {
 	}
 }
 
+// killFor is kill with a reason for the obituary.
+func (p *process) killFor(why string) {
+	p.mu.Lock()
+	if p.why == "" && !p.reaped {
+		p.why = why
+	}
+	p.mu.Unlock()
+	p.kill()
+}
+
 // letGo closes the lifeline: the plugin closes its store and exits.
 func (p *process) letGo() {
 	if p.lifeline != nil {
@@ -164,6 +180,14 @@ func (p *process) pid() int {
 	return p.cmd.Process.Pid
 }
 
+// lastPID is the process's id, also after its end.
+func (p *process) lastPID() int {
+	if p.cmd.Process == nil {
+		return 0
+	}
+	return p.cmd.Process.Pid
+}
+
 func (p *process) ended() bool {
 	select {
 	case <-p.done:
@@ -175,7 +199,13 @@ func (p *process) ended() bool {
 
 // obituary says how the process ended, with its last words.
 func (p *process) obituary() string {
+	p.mu.Lock()
+	why := p.why
+	p.mu.Unlock()
 	text := "the plugin ended (" + p.exitText + ")"
+	if why != "" {
+		text = "the plugin ended: " + why
+	}
 	if words := p.log.lastWords(); words != "" {
 		text += "; its last words:\n\t" + words
 	}
@@ -195,7 +225,7 @@ func (p *process) Diagnose(context.Context) string { return "" }
 
 func (p *process) PluginToHost(network, address string) (string, string, error) {
 	if network != "unix" {
-		return "", "", fmt.Errorf("it listens on %q (%s); a plugin must listen on a Unix socket in $%s", network, address, socketDir)
+		return "", "", fmt.Errorf("it listens on %q (%s); a plugin must listen on a Unix socket in $%s", network, address, envSocket)
 	}
 	return network, address, nil
 }

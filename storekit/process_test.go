@@ -50,7 +50,7 @@ func TestPluginDiesWithItsHost(t *testing.T) {
 	if err := host.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	awaitGone(t, pid, 2*time.Second)
+	awaitGone(t, pid)
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the socket's directory %s is still there: %v", dir, err)
 	}
@@ -85,20 +85,20 @@ func TestGrandchildWithThePipesDoesNotKeepThePluginAlive(t *testing.T) {
 		if _, err := c.Claim(t.Context(), claim(job)); err != nil {
 			t.Fatal(err)
 		}
-		pid, gen := c.PID(), c.gen
+		pid, gen := c.PID(), c.current()
 		child := childOf(t, pid)
 		defer syscall.Kill(child, syscall.SIGKILL)
 		syscall.Kill(pid, syscall.SIGKILL)
 		begin := time.Now()
 		<-gen.proc.done
-		if took := time.Since(begin); took > 2*time.Second {
+		if took := time.Since(begin); took > 10*time.Second { // the grandchild lives for 60 s
 			t.Errorf("%s: the death was seen after %v", job, took)
 		}
 		if _, err := c.Claim(t.Context(), claim("a")); err != nil && !errors.Is(err, store.ErrUnknown) {
 			t.Errorf("%s: %v", job, err)
 		}
 		if !leaves {
-			awaitGone(t, child, 2*time.Second)
+			awaitGone(t, child)
 		}
 		if err := c.Close(); err != nil {
 			t.Errorf("%s: Close: %v", job, err)

@@ -22,12 +22,14 @@ const (
 	cookieValue = "b7b6fb0d-anarchon-store-plugin" // not a secret: it prevents accidents only
 	envLifeline = "ANARCHON_LIFELINE_FD"           // number of the descriptor whose EOF means that the host is gone
 	envLogLevel = "ANARCHON_LOG_LEVEL"             // debug, info, warn or error: what the host's logger takes
+	envEmbedded = "ANARCHON_EMBEDDED"              // tells a program which of its embedded plugins to be
 	envDirs     = "ANARCHON_PLUGIN_DIR"            // the host's: a list of directories with plugins
-	socketDir   = "PLUGIN_UNIX_SOCKET_DIR"         // go-plugin's: where the plugin makes its socket
+	envSocket   = "PLUGIN_UNIX_SOCKET_DIR"         // go-plugin's: where the plugin makes its socket
 	dispensed   = "store"                          // go-plugin's name of our service
 
-	// socketDirPrefix begins the name of the directory that a host makes for a socket.
-	socketDirPrefix = "anarchon-"
+	// socketDirPrefix begins the name of the directory that a host makes for a socket;
+	// digits follow.
+	socketDirPrefix = "anarchon-s"
 )
 
 // Bounds of the transport, the same on both sides.

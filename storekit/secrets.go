@@ -11,7 +11,10 @@ import (
 
 // scrubber replaces secrets in text by a mark. The zero value and nil replace
 // nothing. It is safe for concurrent use.
-type scrubber struct{ replacer *strings.Replacer }
+type scrubber struct {
+	replacer *strings.Replacer
+	forms    []string // of the secrets, as they may be written
+}
 
 // minSecret is the length under which a value is no secret worth the name:
 // replacing every "a" would only spoil the text.
@@ -55,20 +58,20 @@ func newScrubber(schema []Option, config json.RawMessage) *scrubber {
 func scrubberOf(secrets []string) *scrubber {
 	// Longest first: the replacer takes the first that fits.
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
-	var pairs []string
+	var pairs, forms []string
 	for _, s := range secrets {
 		if len(s) < minSecret {
 			continue
 		}
 		inJSON, _ := json.Marshal(s) // as in a log line; a string never fails
 		for _, form := range []string{s, inner(string(inJSON)), inner(strconv.Quote(s)), url.QueryEscape(s)} {
-			pairs = append(pairs, form, "[secret]")
+			pairs, forms = append(pairs, form, "[secret]"), append(forms, form)
 		}
 	}
 	if len(pairs) == 0 {
 		return nil
 	}
-	return &scrubber{strings.NewReplacer(pairs...)}
+	return &scrubber{strings.NewReplacer(pairs...), forms}
 }
 
 // inner is a quoted text without its quotes.
@@ -94,4 +97,20 @@ func (s *scrubber) scrub(text string) string {
 		return text
 	}
 	return s.replacer.Replace(text)
+}
+
+// scrubCut scrubs a text whose end was cut off, perhaps in the middle of a secret.
+func (s *scrubber) scrubCut(text string) string {
+	text = s.scrub(text)
+	if s == nil {
+		return text
+	}
+	for _, form := range s.forms {
+		for n := min(len(form)-1, len(text)); n >= minSecret; n-- {
+			if strings.HasSuffix(text, form[:n]) {
+				return text[:len(text)-n] + "[secret]"
+			}
+		}
+	}
+	return text
 }

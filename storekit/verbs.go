@@ -41,7 +41,14 @@ func (c *Client) Describe(ctx context.Context) (store.Description, error) {
 
 // Claim implements [store.Store].
 func (c *Client) Claim(ctx context.Context, req store.ClaimRequest) (store.ClaimAnswer, error) {
-	return through(ctx, c, c.claims, "claim", req, req.Validate())
+	a, err := through(ctx, c, c.claims, "claim", req, req.Validate())
+	if err != nil {
+		return a, err
+	}
+	if err := c.grants.check(req, a); err != nil {
+		return store.ClaimAnswer{}, c.broken("claim", err)
+	}
+	return a, nil
 }
 
 // Heartbeat implements [store.Store].

@@ -2,6 +2,8 @@ package wire
 
 import (
 	"errors"
+	"fmt"
+	"unicode/utf8"
 
 	"github.com/anarchon-go/anarchon/core/store"
 	pb "github.com/anarchon-go/anarchon/storekit/internal/storev1"
@@ -44,8 +46,10 @@ func (e *remoteError) Error() string { return e.message }
 func (e *remoteError) Unwrap() error { return e.class }
 
 // ToError decodes an error. errors.Is finds its class again, and errors.As the
-// [store.InvalidError] if a field was named. scrub is applied to all its text.
-func ToError(p *pb.Error, scrub func(string) string) error {
+// [store.InvalidError] if a field was named. scrub is applied to all its text, and
+// what is too long for a message is cut.
+func ToError(p *pb.Error, scrubbed func(string) string) error {
+	scrub := func(s string) string { return CutMessage(scrubbed(s)) }
 	if p.GetClass() == pb.ErrorClass_ERROR_CLASS_INVALID && p.GetField() != "" {
 		invalid := &store.InvalidError{Field: scrub(p.GetField()), Value: scrub(p.GetValue()), Rule: scrub(p.GetRule())}
 		if message := scrub(p.GetMessage()); message != invalid.Error() && message != "" {
@@ -68,4 +72,20 @@ func ToError(p *pb.Error, scrub func(string) string) error {
 		e.message = e.class.Error()
 	}
 	return e
+}
+
+// maxMessage bounds the text of an error, in bytes: it goes into logs, events and
+// the memory of whoever keeps the error.
+const maxMessage = 8 << 10
+
+// CutMessage shortens a peer's text for an error, at a character boundary.
+func CutMessage(s string) string {
+	if len(s) <= maxMessage {
+		return s
+	}
+	cut := maxMessage
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return fmt.Sprintf("%s… (%d bytes)", s[:cut], len(s))
 }
