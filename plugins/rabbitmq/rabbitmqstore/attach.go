@@ -1,0 +1,196 @@
+package rabbitmqstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/anarchon-go/anarchon/core/store"
+)
+
+// setUpTimeout bounds everything from the connection to the attachment, but not
+// the reading of the log, which goes on as long as messages arrive.
+func (l *link) setUpTimeout() time.Duration { return max(5*time.Second, 2*l.set.callTimeout) }
+
+// quiet is how long a peek waits for a message before it takes the log for
+// empty. It is long for a broker that delivers within milliseconds, and a peek
+// that misses is made good by the reading of the log.
+const quiet = 300 * time.Millisecond
+
+// attach begins a session: it makes the log if there is none, begins to read
+// where the last session ended, or else one memory ago, and waits until its own
+// first mark came back, so that the book is complete up to then.
+func (l *link) attach(ctx context.Context) (*session, error) {
+	setUp, cancel := context.WithTimeout(ctx, l.setUpTimeout())
+	defer cancel()
+	s, err := dial(setUp, l.set)
+	if err != nil {
+		return nil, notApplied("connect to "+l.set.target.String(), explain(err, &l.set.target, l.name))
+	}
+	stop := context.AfterFunc(setUp, func() { s.socket.Close() })
+	deliveries, err := l.setUp(s)
+	stop()
+	if err != nil {
+		s.fail(err)
+		s.end()
+		if setUp.Err() != nil {
+			err = fmt.Errorf("%w (%w)", err, context.Cause(setUp))
+		}
+		return nil, notApplied("open the log "+l.name, explain(err, &l.set.target, l.name))
+	}
+	b, resume := l.book, l.last.known
+	if !resume {
+		b = newBook(l.set.slotTTL, l.set.keep())
+	}
+	s.watch()
+	s.wg.Go(func() { s.write(l.name, l.set.slotTTL, l.now) })
+	s.wg.Go(func() {
+		l.read(s, b, resume, deliveries)
+		s.fail(amqp.ErrClosed)
+	})
+	if err := l.catchUp(ctx, s); err != nil {
+		s.fail(err)
+		s.end()
+		l.last = position{} // if it does not go on there, it may from the start
+		return nil, notApplied("read the log "+l.name, explain(s.err, &l.set.target, l.name))
+	}
+	l.mu.Lock()
+	l.book = b
+	l.mu.Unlock()
+	return s, nil
+}
+
+// setUp makes the log, looks at its ends and begins to read.
+func (l *link) setUp(s *session) (<-chan amqp.Delivery, error) {
+	if err := l.declare(s); err != nil {
+		return nil, err
+	}
+	var from any = l.last.offset
+	if !l.last.known {
+		if err := l.look(s); err != nil {
+			return nil, err
+		}
+		// An interval, not a time: it is subtracted from the broker's clock.
+		from = strconv.Itoa(int(l.set.keep().Seconds())) + "s"
+	}
+	var err error
+	if s.in, err = s.conn.Channel(); err != nil {
+		return nil, err
+	}
+	if err := s.in.Qos(prefetch, 0, false); err != nil {
+		return nil, err
+	}
+	return s.in.Consume(l.name, "", false, false, false, false, amqp.Table{"x-stream-offset": from})
+}
+
+// declare makes the log if it is not there. One that was made for another time
+// is used if it carries the memory.
+func (l *link) declare(s *session) error {
+	ch, err := s.conn.Channel()
+	if err != nil {
+		return err
+	}
+	defer ch.Close()
+	_, err = ch.QueueDeclare(l.name, true, false, false, false, logArgs(l.set.keep()))
+	age, drifted := declaredAge(err)
+	if !drifted {
+		return err
+	}
+	warning, err := judgeAge(age, l.set, l.name)
+	if err == nil {
+		l.warn(warning)
+	}
+	return err
+}
+
+// look refuses a log of a newer format before anything is written to it, and one
+// that does not reach back as far as it must.
+func (l *link) look(s *session) error {
+	newest, err := s.peek(l.name, "last")
+	if err != nil || newest == nil {
+		return err
+	}
+	if r, err := decode(newest.Body); err == nil && r.Format > Format {
+		return fmt.Errorf("%w: rabbitmq: the log %s has records of format %d, this plugin writes format %d", store.ErrStoreFormat, l.name, r.Format, Format)
+	}
+	oldest, err := s.peek(l.name, "first")
+	if err != nil || oldest == nil {
+		return err
+	}
+	return judgeReach(oldest, time.Now(), l.set.slotTTL, l.name)
+}
+
+// judgeReach finds a log that was shortened below the memory, which its own age
+// never does. The writer's clock is good enough for that: the log is kept for
+// much longer.
+func judgeReach(oldest *amqp.Delivery, now time.Time, memory time.Duration, queue string) error {
+	offset, _ := oldest.Headers["x-stream-offset"].(int64)
+	r, err := decode(oldest.Body)
+	if offset == 0 || err != nil {
+		return nil
+	}
+	if reach := now.Sub(time.UnixMilli(r.SentAt)); reach < memory {
+		return fmt.Errorf("%w: the log %s reaches back only %v, and its memory must be %v: a policy shortens it (see max-age and max-length-bytes of the policies that match the queue); slots that were granted are forgotten. Remove the policy for this queue, and start again after %v",
+			store.ErrNotApplied, queue, reach.Round(time.Second), memory, (memory - reach).Round(time.Second))
+	}
+	return nil
+}
+
+// peek reads one message of the log; nil if there is none.
+func (s *session) peek(log string, from any) (*amqp.Delivery, error) {
+	ch, err := s.conn.Channel()
+	if err != nil {
+		return nil, err
+	}
+	defer ch.Close()
+	if err := ch.Qos(1, 0, false); err != nil {
+		return nil, err
+	}
+	deliveries, err := ch.Consume(log, "", false, false, false, false, amqp.Table{"x-stream-offset": from})
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case d, ok := <-deliveries:
+		if !ok {
+			return nil, amqp.ErrClosed
+		}
+		return &d, nil
+	case <-time.After(quiet):
+		return nil, nil
+	}
+}
+
+var errNoProgress = errors.New("the broker does not deliver the log; see its alarms, and whether the queue has a running leader")
+
+// catchUp sends the session's first mark and waits until it is back.
+func (l *link) catchUp(ctx context.Context, s *session) error {
+	mark := newCall(nil)
+	select {
+	case s.queue <- mark:
+	case <-s.failed:
+		return s.err
+	case <-ctx.Done():
+		return overdue(ctx)
+	}
+	most := l.setUpTimeout()
+	s.progress.Store(int64(l.now()))
+	for {
+		select {
+		case o := <-mark.done:
+			return o.err
+		case <-s.failed:
+			return s.err
+		case <-ctx.Done():
+			return overdue(ctx)
+		case <-time.After(most / 10):
+			if l.now()-time.Duration(s.progress.Load()) > most {
+				return errNoProgress
+			}
+		}
+	}
+}
