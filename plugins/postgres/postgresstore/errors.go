@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -123,7 +124,7 @@ func remedy(err error) string {
 	switch {
 	case errors.As(err, &connect) && errors.Is(err, context.DeadlineExceeded):
 		return "; nothing answered in time: check host, port and firewalls, or raise connectTimeout"
-	case errors.As(err, &connect) && strings.Contains(err.Error(), "refused"):
+	case errors.As(err, &connect) && errors.Is(err, syscall.ECONNREFUSED):
 		return "; is the server running, and does it listen there?"
 	}
 	return ""

@@ -66,7 +66,8 @@ func inspect(ctx context.Context, pool *pgxpool.Pool, set settings, text texts) 
 	defer conn.Release()
 	f, err := prepare(ctx, conn.Conn(), text)
 	if err != nil {
-		return store.Description{}, notApplied(fmt.Sprintf("start on %s, database %q", f.address, f.database), err)
+		cfg := conn.Conn().Config()
+		return store.Description{}, notApplied(fmt.Sprintf("start on %s:%d, database %q", cfg.Host, cfg.Port, cfg.Database), err)
 	}
 	return f.describe(set), nil
 }

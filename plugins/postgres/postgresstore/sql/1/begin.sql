@@ -5,6 +5,10 @@
 --
 -- Rows are made before any is locked: who waits for another's new row holds no
 -- lock yet.
+--
+-- Here and in the other functions subqueries stand where joins would do: without
+-- statistics, on new tables or just when they grow, the planner joins in an order
+-- that walks all jobs or all of a job's attempts.
 CREATE FUNCTION $SCHEMA.begin_v1(p_namespace bytea, p_names bytea[], p_make boolean) RETURNS bigint[]
 LANGUAGE plpgsql AS $anarchon$
 DECLARE
@@ -21,9 +25,8 @@ BEGIN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
 
-    ids := (SELECT array_agg(j.id ORDER BY q.n)
-            FROM unnest(p_names) WITH ORDINALITY AS q (name, n)
-            LEFT JOIN $SCHEMA.job AS j ON j.namespace = p_namespace AND j.name = q.name);
+    ids := (SELECT array_agg((SELECT j.id FROM $SCHEMA.job AS j WHERE j.namespace = p_namespace AND j.name = q.name) ORDER BY q.n)
+            FROM unnest(p_names) WITH ORDINALITY AS q (name, n));
     IF p_make AND array_position(ids, NULL) IS NOT NULL THEN
         INSERT INTO $SCHEMA.job (namespace, name)
         SELECT DISTINCT p_namespace, q.name
@@ -32,9 +35,8 @@ BEGIN
         ORDER BY q.name
         ON CONFLICT DO NOTHING;
 
-        ids := (SELECT array_agg(j.id ORDER BY q.n)
-                FROM unnest(p_names) WITH ORDINALITY AS q (name, n)
-                LEFT JOIN $SCHEMA.job AS j ON j.namespace = p_namespace AND j.name = q.name);
+        ids := (SELECT array_agg((SELECT j.id FROM $SCHEMA.job AS j WHERE j.namespace = p_namespace AND j.name = q.name) ORDER BY q.n)
+                FROM unnest(p_names) WITH ORDINALITY AS q (name, n));
     END IF;
 
     PERFORM FROM $SCHEMA.job AS j WHERE j.id = ANY (ids) ORDER BY j.id FOR UPDATE;

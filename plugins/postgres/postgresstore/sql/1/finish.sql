@@ -18,9 +18,9 @@ BEGIN
         others := '{}';
         FOR r IN
             SELECT a.slot, a.attempt, a.lease, a.lease_end, a.status
-            FROM $SCHEMA.job AS j
-            JOIN $SCHEMA.attempt AS a ON a.job = j.id AND a.unfinished AND a.slot >= j.unfinished_from
-            WHERE j.id = ids[i]
+            FROM $SCHEMA.attempt AS a
+            WHERE a.job = ids[i] AND a.unfinished
+              AND a.slot >= (SELECT j.unfinished_from FROM $SCHEMA.job AS j WHERE j.id = ids[i])
             ORDER BY a.slot
         LOOP
             -- A lease with more left than its length is cut: the clock went back.

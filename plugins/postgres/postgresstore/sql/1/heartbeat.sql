@@ -16,9 +16,9 @@ BEGIN
         o_renewed := false; o_now := now_ms;
         FOR r IN
             SELECT a.slot, a.attempt, a.token, a.lease, a.lease_end
-            FROM $SCHEMA.job AS j
-            JOIN $SCHEMA.attempt AS a ON a.job = j.id AND a.unfinished AND a.slot >= j.unfinished_from
-            WHERE j.id = ids[i] AND a.status = 'running'
+            FROM $SCHEMA.attempt AS a
+            WHERE a.job = ids[i] AND a.unfinished AND a.status = 'running'
+              AND a.slot >= (SELECT j.unfinished_from FROM $SCHEMA.job AS j WHERE j.id = ids[i])
         LOOP
             -- A lease with more left than its length is cut: the clock went back.
             v_lease := r.lease;
