@@ -21,6 +21,17 @@ func testSettings(t testing.TB) settings {
 	return settings{path: filepath.Join(t.TempDir(), "jobs.db"), namespace: defaultNamespace, busy: defaultBusy}
 }
 
+// fastSettings are those of a fresh file in memory, where there is such a place:
+// for tests of what is decided, not of what is kept.
+func fastSettings(t testing.TB) settings {
+	set := testSettings(t)
+	if dir, err := os.MkdirTemp("/dev/shm", "sqlitestore"); err == nil {
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		set.path = filepath.Join(dir, "jobs.db")
+	}
+	return set
+}
+
 // open opens a backend that is closed with the test; change bends it before.
 func open(t testing.TB, set settings, change ...func(*Backend)) *Backend {
 	t.Helper()

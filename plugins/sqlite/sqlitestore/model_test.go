@@ -67,7 +67,7 @@ var (
 
 func compare(t testing.TB, seed uint64, steps int, fault model.Fault, kinds map[string]int) error {
 	w := &walk{t: t, kinds: kinds, r: rand.New(rand.NewPCG(seed, 7))}
-	set := testSettings(t)
+	set := fastSettings(t)
 	w.clock = newClock(t, set.path, noon)
 	m := model.New(model.Options{Now: func() time.Time { return store.Time(w.clock.now) }, Namespace: "one", Fault: fault})
 	for i, ns := range []string{"one", "two"} {
