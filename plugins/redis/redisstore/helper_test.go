@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -226,3 +227,27 @@ func needs(t testing.TB, strategy string) {
 		t.Skipf("the tests' server is %s; %s needs Redis %v: name one by %s", s.product(), strategy, oldestIDMP, envURL)
 	}
 }
+
+// startPlugin starts this test binary as the plugin's process.
+func startPlugin(ctx context.Context, o options) (*storekit.Client, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return storekit.Open(ctx, storekit.Plugin{
+		Name: "redis", Path: self, Config: o, Env: []string{envActAs + "=plugin", "GORACE=atexit_sleep_ms=0"}, Logger: discard(),
+	})
+}
+
+// openPlugin starts a plugin that is closed with the test.
+func openPlugin(t testing.TB, o options) *storekit.Client {
+	t.Helper()
+	c, err := startPlugin(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -13,7 +13,7 @@ import (
 // Commands that the scripts of a strategy run, as lines for lua/rights.lua.
 var (
 	rightsOfAll = []string{
-		"evalsha 0000000000000000000000000000000000000000 1 KEY1",
+		"eval 0 1 KEY1", "evalsha 0 1 KEY1",
 		"time", "exists KEY1", "hset KEY1 f v", "hmget KEY1 f", "hget KEY1 f",
 	}
 	rightsOf = map[string][]string{
@@ -35,7 +35,7 @@ var (
 )
 
 // rightsNeeded are the names of the commands that a user of the strategy must be
-// allowed, apart from those that the script below can't be asked about.
+// allowed, besides INFO.
 func rightsNeeded(strategy string) []string {
 	names := map[string]bool{}
 	for _, line := range slices.Concat(rightsOfAll, rightsOf[strategy]) {

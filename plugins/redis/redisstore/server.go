@@ -32,7 +32,11 @@ type version [3]int
 func parseVersion(s string) (v version, ok bool) {
 	parts := strings.SplitN(s, ".", 3)
 	for i, part := range parts {
-		n, err := strconv.Atoi(strings.TrimFunc(part, func(r rune) bool { return r < '0' || r > '9' }))
+		// "8.0-rc1" counts as 8.0.
+		if end := strings.IndexFunc(part, func(r rune) bool { return r < '0' || r > '9' }); end >= 0 {
+			part = part[:end]
+		}
+		n, err := strconv.Atoi(part)
 		if err != nil {
 			return version{}, false
 		}

@@ -133,7 +133,7 @@ func (p *proc) start() error {
 		_ = wait()
 		close(exited)
 	}()
-	c := redis.NewClient(&redis.Options{Addr: p.addr(), Protocol: 2})
+	c := redis.NewClient(&redis.Options{Addr: p.addr(), Protocol: 2, DialerRetries: 1})
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
