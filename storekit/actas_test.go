@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	plugin "github.com/hashicorp/go-plugin"
@@ -71,9 +72,18 @@ func actAs(as string) {
 	case "no socket":
 		fmt.Println("1|1|unix|/nonexistent/plugin.sock|grpc|")
 		time.Sleep(time.Hour)
-	case "host":
-		actAsHost()
+	case "no TLS":
+		os.Unsetenv("PLUGIN_CLIENT_CERT")
+		Serve(newFake)
 	default:
+		if ends, ok := strings.CutPrefix(as, "host, ends by "); ok {
+			actAsHost(ends)
+			return
+		}
+		if how, ok := strings.CutPrefix(as, "embeds"); ok {
+			actAsEmbedder(strings.TrimSpace(how))
+			return
+		}
 		fmt.Fprintf(os.Stderr, "unknown role %q\n", as)
 		os.Exit(9)
 	}
@@ -96,8 +106,9 @@ var oddLines = []string{
 	`{"@message":"` + strings.Repeat("x", 100_000) + `"}`,
 }
 
-// actAsHost opens a plugin, tells its pid and the socket's directory, and lives on.
-func actAsHost() {
+// actAsHost opens a plugin, tells its pid and the socket's directory, and ends in
+// its way when its stdin does.
+func actAsHost(ends string) {
 	self, err := os.Executable()
 	if err != nil {
 		panic(err)
@@ -106,7 +117,24 @@ func actAsHost() {
 	if err != nil {
 		panic(err)
 	}
+	go func() { // calls are in flight when it ends
+		for {
+			c.Claim(context.Background(), claim("slow"))
+		}
+	}()
 	fmt.Println(c.PID(), c.current().dir.path)
 	bufio.NewReader(os.Stdin).ReadString('\n')
+	switch ends {
+	case "panic":
+		go panic("a host's bug")
+	case "exit":
+		os.Exit(0)
+	case "return":
+		return
+	case "kill":
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	case "abort":
+		syscall.Kill(os.Getpid(), syscall.SIGABRT)
+	}
 	select {}
 }

@@ -3,7 +3,6 @@ package storekit
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -121,38 +120,4 @@ func TestInfoPanics(t *testing.T) {
 	p := testPlugin(t, "plugin", nil)
 	p.Env = append(p.Env, "STOREKIT_TEST_INFO_PANICS=1")
 	failing(t, p, "info is broken")
-}
-
-func TestSocketDirectory(t *testing.T) {
-	long := filepath.Join(t.TempDir(), strings.Repeat("d", 100))
-	if err := os.MkdirAll(long, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("RUNTIME_DIRECTORY", "")
-	t.Setenv("XDG_RUNTIME_DIR", "")
-	t.Setenv("TMPDIR", long)
-	dir, err := makeSocketDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dir.remove()
-	if !strings.HasPrefix(dir.path, "/tmp/") {
-		t.Errorf("%s; want a shorter one than TMPDIR", dir.path)
-	}
-	if entries, _ := os.ReadDir(long); len(entries) > 0 {
-		t.Errorf("left %v in TMPDIR", entries)
-	}
-	if st, err := os.Stat(dir.path); err != nil || st.Mode().Perm() != 0o700 {
-		t.Errorf("mode %v, %v; want 0700", st.Mode(), err)
-	}
-
-	runtimeDir, err := os.MkdirTemp("/tmp", "rt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(runtimeDir)
-	t.Setenv("XDG_RUNTIME_DIR", runtimeDir)
-	if dir, err := makeSocketDir(); err != nil || filepath.Dir(dir.path) != runtimeDir {
-		t.Errorf("%+v, %v; want it in XDG_RUNTIME_DIR", dir, err)
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -30,18 +31,23 @@ func TestMain(m *testing.M) {
 // testPlugin is a plugin that runs this binary.
 func testPlugin(t testing.TB, as string, config map[string]any) Plugin {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	return Plugin{
 		Name:   "fake",
-		Path:   self,
+		Path:   selfPath(t),
 		Config: config,
 		// A program built with -race sleeps a second before it exits, unless told not to.
 		Env:    []string{envActAs + "=" + as, "GORACE=atexit_sleep_ms=0"},
 		Logger: testLogger(t),
 	}
+}
+
+func selfPath(t testing.TB) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return self
 }
 
 // open opens a plugin and closes it at the end of the test.
@@ -161,6 +167,15 @@ func (f *fake) Claim(ctx context.Context, r store.ClaimRequest) (store.ClaimAnsw
 	case "print":
 		fmt.Println("printed " + arg)
 		fmt.Fprintln(os.Stderr, "complained "+arg)
+	case "flood", "flood and panic", "flood stdout":
+		n, _ := strconv.Atoi(arg)
+		flood(n, do == "flood stdout")
+		if do == "flood and panic" {
+			go panic("I am drowning")
+			select {}
+		}
+	case "huge error":
+		return store.ClaimAnswer{}, errors.New(strings.Repeat("x", 1_000_000))
 	case "slow":
 		time.Sleep(300 * time.Millisecond)
 	case "error":
@@ -185,6 +200,25 @@ func (f *fake) Claim(ctx context.Context, r store.ClaimRequest) (store.ClaimAnsw
 	}
 	f.granted[run] = r.ID
 	return store.ClaimAnswer{Verdict: store.VerdictWon, Attempt: 1, Left: r.Lease, Now: now}, nil
+}
+
+// flood writes lines of a thousand bytes.
+func flood(lines int, toStdout bool) {
+	out := realStderr
+	if toStdout {
+		out = os.Stdout
+	}
+	rest := strings.Repeat("x", 1000-len("flooding\n"))
+	for range lines {
+		fmt.Fprintf(out, "flooding %s\n", rest)
+	}
+}
+
+func (f *fake) History(_ context.Context, r store.HistoryRequest) (store.HistoryAnswer, error) {
+	if r.Job != "huge answer" {
+		return store.HistoryAnswer{}, store.ErrUnsupported
+	}
+	return store.HistoryAnswer{Next: strings.Repeat("n", maxMessage)}, nil
 }
 
 func (f *fake) Close(ctx context.Context) error {

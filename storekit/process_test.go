@@ -16,43 +16,42 @@ import (
 	"github.com/anarchon-go/anarchon/core/store"
 )
 
+// However a host ends, nothing of it is left: no process, no socket, no directory.
 func TestPluginDiesWithItsHost(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	host := exec.Command(self)
-	host.Env = append(os.Environ(), envActAs+"=host")
-	host.Stderr = os.Stderr
-	stdin, err := host.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stdin.Close()
-	stdout, err := host.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := host.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer host.Wait()
-	defer host.Process.Kill()
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	pidText, dir, _ := strings.Cut(strings.TrimSpace(line), " ")
-	pid, err := strconv.Atoi(pidText)
-	if err != nil || syscall.Kill(pid, 0) != nil {
-		t.Fatalf("no plugin runs: %q", line)
-	}
-	if err := host.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	awaitGone(t, pid)
-	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the socket's directory %s is still there: %v", dir, err)
+	for _, ends := range []string{"kill", "panic", "exit", "return", "abort"} {
+		t.Run(ends, func(t *testing.T) {
+			t.Parallel()
+			host := exec.Command(selfPath(t))
+			host.Env = append(os.Environ(), envActAs+"=host, ends by "+ends)
+			stdin, err := host.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			stdout, err := host.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := host.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer host.Wait()
+			defer host.Process.Kill()
+			line, err := bufio.NewReader(stdout).ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			pidText, dir, _ := strings.Cut(strings.TrimSpace(line), " ")
+			pid, err := strconv.Atoi(pidText)
+			if err != nil || syscall.Kill(pid, 0) != nil {
+				t.Fatalf("no plugin runs: %q", line)
+			}
+			stdin.Close()
+			awaitGone(t, pid)
+			// The plugin removes it before it exits.
+			if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the socket's directory %s is still there: %v", dir, err)
+			}
+		})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/anarchon-go/anarchon/core/store"
 )
@@ -67,5 +68,30 @@ func TestScrubber(t *testing.T) {
 		if got := newScrubber(schema, json.RawMessage(c.config)).scrub(c.text); got != c.want {
 			t.Errorf("config %s: %q became %q; want %q", c.config, c.text, got, c.want)
 		}
+	}
+}
+
+// A line that is too long is cut, perhaps in the middle of a secret: its beginning
+// is one too.
+func TestSecretAtTheCut(t *testing.T) {
+	const secret = "correct-horse-battery-staple"
+	s := scrubberOf([]string{secret})
+	for n := range secret {
+		got := s.scrubCut("the end: " + secret[:n])
+		if hidden := got == "the end: [secret]"; hidden != (n >= minSecret) {
+			t.Errorf("%d characters of it: %q", n, got)
+		}
+	}
+	out := new(logBuffer)
+	h := &hostLog{queue: newLogQueue(out.logger(), func(int) {})}
+	h.secrets.Store(s)
+	for begin := range 30 {
+		line := strings.Repeat("x", maxLine-begin) + secret
+		readLines(strings.NewReader(line), h.stderr)
+		readLines(strings.NewReader(line), h.output("stdout"))
+	}
+	h.queue.box.flush(time.Now().Add(time.Minute))
+	if strings.Contains(out.String(), secret[:minSecret+1]) || strings.Contains(h.lastWords(), secret[:minSecret+1]) {
+		t.Error("a part of the secret came through")
 	}
 }

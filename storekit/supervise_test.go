@@ -115,7 +115,7 @@ func TestClose(t *testing.T) {
 		{do: "right"},
 		{do: "fail in close", want: "could not flush"},
 		{do: "hang in close", want: "did not close in time|did not stop"}, // who is faster: the plugin, or its host
-		{do: "right", job: "slow"}, // the call in flight is waited for
+		{do: "right", job: "slow"},                                        // the call in flight is waited for
 		{do: "right", job: "hang", want: "calls in flight did not end"},
 		{do: "right", job: "exit"},
 	} {
