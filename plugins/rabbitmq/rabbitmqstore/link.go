@@ -83,7 +83,7 @@ func (l *link) keep(life context.Context, s *session) {
 			l.tend(life, s)
 			l.use(nil, s.err)
 			s.end()
-			if life.Err() != nil {
+			if life.Err() != nil || l.over(s.err) {
 				return
 			}
 			l.log.Warn("the connection to RabbitMQ ended; claims in flight are unknown, and it is made again", "queue", l.name, "error", s.err)
@@ -100,14 +100,25 @@ func (l *link) keep(life context.Context, s *session) {
 		var err error
 		if s, err = l.attach(life); err != nil {
 			l.use(nil, err)
-			if life.Err() == nil {
-				l.log.Warn("can't connect to RabbitMQ; trying again", "error", err)
+			if life.Err() != nil || l.over(err) {
+				return
 			}
+			l.log.Warn("can't connect to RabbitMQ; trying again", "error", err)
 			continue
 		}
 		l.use(s, nil)
 		l.log.Info("connected to RabbitMQ again", "queue", l.name)
 	}
+}
+
+// over reports whether there must be no other session: whoever connects writes a
+// mark, and nothing may be written to a log of a newer format.
+func (l *link) over(err error) bool {
+	if !errors.Is(err, store.ErrStoreFormat) {
+		return false
+	}
+	l.log.Error("the log is of a newer format; this plugin answers nothing more", "error", err)
+	return true
 }
 
 // markEvery is how often an idle link reads and forgets up to a mark of its
