@@ -99,15 +99,20 @@ func testEnv(t testing.TB) storekit.Env {
 // config checks options as the SDK does.
 func config(t testing.TB, options map[string]any) storekit.Config {
 	t.Helper()
-	raw, err := json.Marshal(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg, err := storekit.ParseConfig(Info().Options, raw)
+	cfg, err := storekit.ParseConfig(Info().Options, jsonOf(t, options))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return cfg
+}
+
+func jsonOf(t testing.TB, v any) []byte {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 // admin is another program on the server, with all rights, that finds the

@@ -14,11 +14,11 @@ import (
 type fault int32
 
 const (
-	none            fault = iota
-	swallowAnswer         // the request arrives; its answer does not, and the connection is cut
-	swallowCommit         // all of the answer arrives but its last message, which tells the commit
-	swallowRequest        // the request does not arrive, and the connection is cut
-	swallowForGood        // the answer does not arrive, and the connection stays silent
+	none           fault = iota
+	swallowAnswer        // the request arrives; its answer does not, and the connection is cut
+	swallowCommit        // all of the answer arrives but its last message, which tells the commit
+	swallowRequest       // the request does not arrive, and the connection is cut
+	swallowForGood       // the answer does not arrive, and the connection stays silent
 )
 
 // proxy stands between the plugin and the server and loses what it is told to.
@@ -146,4 +146,3 @@ func (p *proxy) close() {
 	p.mu.Unlock()
 	p.wait.Wait()
 }
-

@@ -2,7 +2,6 @@ package postgresstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/anarchon-go/anarchon/core/store"
 	"github.com/anarchon-go/anarchon/storekit"
@@ -148,17 +146,14 @@ func checkWhole(ctx context.Context, conn *pgx.Conn, text texts, f *facts) error
 // readRecorded returns what the meta table says. A newer format than this
 // version's, and what is none, are errors.
 func readRecorded(ctx context.Context, conn *pgx.Conn, text texts) (recorded, error) {
-	rows, err := conn.Query(ctx, "SELECT key, value FROM "+quoteName(text.schema)+".meta WHERE key IN ('format', 'revision')")
-	if err != nil {
-		return recorded{}, err
-	}
 	values := map[string]string{}
 	var key, value string
-	if _, err := pgx.ForEachRow(rows, []any{&key, &value}, func() error { values[key] = value; return nil }); err != nil {
-		var e *pgconn.PgError
-		if errors.As(err, &e) && e.Code == "42703" {
-			err = fmt.Errorf("table %s.meta is another program's: %w; name another schema", quoteName(text.schema), err)
-		}
+	rows, _ := conn.Query(ctx, "SELECT key, value FROM "+quoteName(text.schema)+".meta WHERE key IN ('format', 'revision')")
+	_, err := pgx.ForEachRow(rows, []any{&key, &value}, func() error { values[key] = value; return nil })
+	if sqlState(err) == "42703" {
+		err = fmt.Errorf("table %s.meta is another program's: %w; name another schema", quoteName(text.schema), err)
+	}
+	if err != nil {
 		return recorded{}, err
 	}
 	var r recorded

@@ -2,11 +2,15 @@ package postgresstore
 
 import (
 	"embed"
+	"io/fs"
 	"strings"
 )
 
 //go:embed sql
-var sqlFiles embed.FS
+var embedded embed.FS
+
+// sqlFiles are the files of this version; tests add those of a later one.
+var sqlFiles fs.FS = embedded
 
 // storeNow is the server's clock in Unix milliseconds: not the time at which the
 // transaction began, which was before it waited for locks.
@@ -17,7 +21,7 @@ type texts struct{ schema, now string }
 
 // file returns a file's SQL with $SCHEMA and $NOW replaced.
 func (t texts) file(name string) string {
-	b, err := sqlFiles.ReadFile("sql/" + name + ".sql")
+	b, err := fs.ReadFile(sqlFiles, "sql/"+name+".sql")
 	if err != nil {
 		panic(err) // the file is part of the program
 	}
