@@ -72,7 +72,7 @@ func (p *simProcess) do(a action) {
 
 func (p *simProcess) startHandler(r *run) {
 	d := p.m.describe(r)
-	h := &simHandler{p: p, r: r, run: d, beganAt: p.w.now}
+	h := &simHandler{p: p, r: r, run: d, beganAt: p.w.now, renewedAt: p.watch.sent[r]}
 	work := p.w.plan.jobs[p.w.jobNo[d.Job]].work.of(p.w, &d)
 	if p.w.healed {
 		work = simWork{takes: work.takes % time.Second, obeys: obeysWithNil}

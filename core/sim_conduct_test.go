@@ -50,7 +50,7 @@ func (h *simHandler) believes() time.Duration {
 // excused: the store's clock jumped forward since the last renewal, or the
 // node's clocks hid some of the time since.
 func (h *simHandler) excused() bool {
-	return h.grant.shaken || h.p.node.clocksHide(h.p.w.now-int64(2*h.grant.length)*int64(time.Millisecond))
+	return h.grant.shaken || h.p.node.clocksHide(h.renewedAt)
 }
 
 const simMillis = 2 * time.Millisecond // the store counts whole milliseconds

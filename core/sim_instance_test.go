@@ -41,7 +41,7 @@ type simProcess struct {
 func newSimProcess(n *simNode, name string) *simProcess {
 	w := n.w
 	p := &simProcess{w: w, node: n, name: name, started: w.now, origin: n.mono() - int64(time.Second), rand: w.random(name), maxRuns: w.plan.maxRuns[n.no], version: n.deployed}
-	p.watch.lost, p.watch.ended = map[*run]bool{}, map[*run]simEnded{}
+	p.watch.lost, p.watch.ended, p.watch.sent = map[*run]bool{}, map[*run]simEnded{}, map[*run]int64{}
 	p.m = newMachine(machineConfig{
 		instance: name, kind: w.plan.kind, maxRuns: p.maxRuns, grace: w.plan.grace,
 		rand: w.random(name + " machine"), newID: p.newID,
@@ -200,6 +200,7 @@ type simHandler struct {
 	done    bool
 
 	beganAt     int64 // true time
+	renewedAt   int64 // true time when the last accepted renewal, or the claim, was sent
 	pausedFor   int64 // since then
 	cancelledAt int64 // monotonic
 	stuck       bool  // the machine said so

@@ -11,8 +11,9 @@ type simWatch struct {
 	stoppedAt  int64
 	lost       map[*run]bool // told so by the store
 	ended      map[*run]simEnded
-	mustCancel []*simHandler // to be cancelled before the step ends
-	recalls    int           // in the current minute
+	sent       map[*run]int64 // true time of the last claim or heartbeat
+	mustCancel []*simHandler  // to be cancelled before the step ends
+	recalls    int            // in the current minute
 	recallsAt  int64
 	skewTold   bool
 }
@@ -27,6 +28,7 @@ func (p *simProcess) fail(rule string, r *run, format string, args ...any) {
 
 // checkClaim judges a claim as it is sent.
 func (p *simProcess) checkClaim(r *run, req *store.ClaimRequest) {
+	p.watch.sent[r] = p.w.now
 	v, ms := p.view(req.Job), p.instant().ms()
 	t := &v.spec.Timing
 	by := late(ms, req.Slot)
@@ -152,16 +154,20 @@ func (p *simProcess) noteRecallAnswer(ans *store.UnfinishedAnswer, err error) {
 }
 
 func (p *simProcess) noteBeatAnswer(r *run, ans *store.HeartbeatAnswer, err error) {
-	if err != nil || ans.Renewed {
+	h := p.handler(r)
+	if h == nil || err != nil {
 		return
 	}
-	if h := p.handler(r); h != nil && r.state == running {
+	if ans.Renewed {
+		h.renewedAt = p.watch.sent[r]
+	} else if r.state == running {
 		p.watch.lost[r] = true
 		p.watch.mustCancel = append(p.watch.mustCancel, h)
 	}
 }
 
 func (p *simProcess) checkBeat(r *run) {
+	p.watch.sent[r] = p.w.now
 	if p.w.plan.kind != store.KindLease {
 		p.fail(ruleClaimOnly, r, "sends a heartbeat")
 	}
@@ -244,17 +250,16 @@ func (p *simProcess) checkAfterStep() {
 }
 
 // expectStop: Run returns within the grace, the stop timeout for the handlers
-// and again for unanswered finishes, and a call's timeout.
+// and again for unanswered finishes, and a call's timeout; pauses don't count.
 func (p *simProcess) expectStop() {
 	bound := p.w.plan.grace + 2*p.w.plan.longestStop() + 15*time.Second
-	pauses := p.node.pauses
 	p.w.after(bound, func() {
 		switch {
 		case p.dead:
-		case p.node.paused || p.node.pauses != pauses:
+		case p.node.paused || p.node.resumed > p.w.now-int64(bound):
 			p.expectStop()
 		default:
-			p.w.fail(ruleStops, p.watch.stoppedAt, "", 0, "%s was told to stop %v ago and still runs", p.name, bound)
+			p.w.fail(ruleStops, p.watch.stoppedAt, "", 0, "%s was told to stop %v ago and still runs", p.name, time.Duration(p.w.now-p.watch.stoppedAt))
 		}
 	})
 }

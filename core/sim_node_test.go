@@ -18,7 +18,8 @@ type simNode struct {
 	paused    bool // frozen or suspended: nothing of it runs
 	suspended bool
 	pausedAt  int64
-	pauses    int // so many so far
+	pauses    int   // so many so far
+	resumed   int64 // true time when the last one ended
 
 	cut     simCut // from the store
 	cutEnds int64
@@ -104,7 +105,7 @@ func (n *simNode) wake() {
 		// A wait for the store's clock went on only now.
 		n.settled += int64(n.w.plan.longest(func(t *Timing) time.Duration { return t.MaxLate }))
 	}
-	n.paused, n.suspended = false, false
+	n.paused, n.suspended, n.resumed = false, false, n.w.now
 	n.disturb()
 	n.settled = max(n.settled, n.w.now)
 	n.w.note(simEntry{who: n.name, what: "wakes"})

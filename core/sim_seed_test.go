@@ -10,7 +10,8 @@ import (
 )
 
 // planOf makes the plan of a seed: calm ones, ones with a single sort of
-// trouble, and mostly ones with all of it.
+// trouble, ones with all of it, and hard ones: more of it, and jobs that are
+// always in each other's way.
 func planOf(seed uint64, length time.Duration) *simPlan {
 	r := rand.New(rand.NewPCG(seed, 0x5EED))
 	p := &simPlan{seed: seed, length: length, kind: store.KindLease, nodes: 3 + r.IntN(3)}
@@ -23,7 +24,11 @@ func planOf(seed uint64, length time.Duration) *simPlan {
 		p.skews = append(p.skews, between(r, -50*time.Millisecond, 50*time.Millisecond))
 		p.maxRuns = append(p.maxRuns, 0)
 	}
-	p.addJobs(r)
+	if seed%8 == 7 {
+		p.addHardJobs(r)
+	} else {
+		p.addJobs(r)
+	}
 	p.addTrouble(r, seed%8)
 	return p
 }
@@ -47,6 +52,21 @@ func (p *simPlan) addJobs(r *rand.Rand) {
 		if p.callsPerDay() < affordable {
 			return
 		}
+	}
+}
+
+// addHardJobs adds jobs that take longer than their interval and whose overlap
+// changes with each deploy.
+func (p *simPlan) addHardJobs(r *rand.Rand) {
+	for i := range 2 {
+		gap := oneOf(r, time.Minute, 90*time.Second, 2*time.Minute)
+		j := p.job(r, fmt.Sprintf("job%d", i+1))
+		j.schedule = Every(gap)
+		j.timeout = 0
+		j.work.typical = oneOf(r, gap/2, gap, 2*gap, 3*gap)
+		j.timings[0] = Timing{Overlap: Allow, HistorySize: 1 + r.IntN(3), MaxAttempts: 1 + r.IntN(3), Lease: oneOf(r, 12*time.Second, 30*time.Second), Heartbeat: 5 * time.Second}
+		j.timings[1] = Timing{Overlap: oneOf(r, Skip, Allow), HistorySize: j.timings[0].HistorySize, MaxAttempts: 1 + r.IntN(3), Lease: oneOf(r, 12*time.Second, time.Minute), Heartbeat: 5 * time.Second}
+		p.jobs = append(p.jobs, j)
 	}
 }
 
@@ -121,11 +141,14 @@ type simFaultRate struct {
 
 // addTrouble adds the faults of one of eight sorts of seeds.
 func (p *simPlan) addTrouble(r *rand.Rand, sort uint64) {
-	all := sort >= 5
+	all, hard := sort >= 5, sort == 7
 	add := func(is bool, faults ...simFaultRate) {
 		for _, f := range faults {
 			if is || all {
 				f.every = time.Duration(float64(f.every) * (0.5 + r.Float64()))
+				if hard {
+					f.every /= 3
+				}
 				p.faults = append(p.faults, f)
 			}
 		}

@@ -72,7 +72,7 @@ func (v *simJobView) skipped(e *Skipped) {
 	case SkipOverlap, SkipStopped:
 		return
 	case SkipEarly:
-		if latest := e.Last + v.spec.Timing.MaxLate.Milliseconds(); e.By > 0 && !p.stopping && !v.absent && p.instant().ms()+e.By.Milliseconds() <= latest {
+		if latest := e.Last + v.spec.Timing.MaxLate.Milliseconds(); e.By > 0 && !p.stopping && !v.absent && e.Slot > v.since && p.instant().ms()+e.By.Milliseconds() <= latest {
 			p.w.fail(ruleReached, p.w.now, e.Job, e.Last, "%s gives it up as %v early; max late is %v", p.name, e.By, v.spec.Timing.MaxLate)
 		}
 	case SkipCapacity:
