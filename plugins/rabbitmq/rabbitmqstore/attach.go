@@ -69,13 +69,13 @@ func (l *link) setUp(s *session) (<-chan amqp.Delivery, error) {
 	if err := l.declare(s); err != nil {
 		return nil, err
 	}
-	var from any = l.last.offset
-	if !l.last.known {
-		if err := l.look(s); err != nil {
-			return nil, err
-		}
-		// An interval, not a time: it is subtracted from the broker's clock.
-		from = strconv.Itoa(int(l.set.keep().Seconds())) + "s"
+	if err := l.look(s); err != nil {
+		return nil, err
+	}
+	// An interval, not a time: it is subtracted from the broker's clock.
+	var from any = strconv.Itoa(int(l.set.keep().Seconds())) + "s"
+	if l.last.known {
+		from = l.last.offset
 	}
 	var err error
 	if s.in, err = s.conn.Channel(); err != nil {
@@ -108,20 +108,33 @@ func (l *link) declare(s *session) error {
 }
 
 // look refuses a log of a newer format before anything is written to it, and one
-// that does not reach back as far as it must.
+// that does not reach back as far as it must. An empty log is another one than
+// was read before.
 func (l *link) look(s *session) error {
 	newest, err := s.peek(l.name, "last")
-	if err != nil || newest == nil {
+	if err != nil {
 		return err
 	}
+	if newest == nil {
+		l.last = position{}
+		return nil
+	}
 	if r, err := decode(newest.Body); err == nil && r.Format > Format {
-		return fmt.Errorf("%w: rabbitmq: the log %s has records of format %d, this plugin writes format %d", store.ErrStoreFormat, l.name, r.Format, Format)
+		return newerFormat(l.name, r.Format)
+	}
+	s.newest, _ = newest.Headers["x-stream-offset"].(int64)
+	if l.last.known {
+		return nil
 	}
 	oldest, err := s.peek(l.name, "first")
 	if err != nil || oldest == nil {
 		return err
 	}
 	return judgeReach(oldest, time.Now(), l.set.slotTTL, l.name)
+}
+
+func newerFormat(queue string, format int) error {
+	return fmt.Errorf("%w: rabbitmq: the log %s has records of format %d, this plugin writes format %d", store.ErrStoreFormat, queue, format, Format)
 }
 
 // judgeReach finds a log that was shortened below the memory, which its own age
@@ -167,20 +180,24 @@ func (s *session) peek(log string, from any) (*amqp.Delivery, error) {
 
 var errNoProgress = errors.New("the broker does not deliver the log; see its alarms, and whether the queue has a running leader")
 
-// catchUp sends the session's first mark and waits until it is back.
+// catchUp reads the log as it was found, then sends the session's first mark and
+// waits until it is back. Nothing is written before the log is known to be of
+// no newer format.
 func (l *link) catchUp(ctx context.Context, s *session) error {
 	mark := newCall(nil)
-	select {
-	case s.queue <- mark:
-	case <-s.failed:
-		return s.err
-	case <-ctx.Done():
-		return overdue(ctx)
-	}
 	most := l.setUpTimeout()
 	s.progress.Store(int64(l.now()))
+	seen := s.seen
+	var queue chan *call
+	if s.newest < 0 {
+		seen, queue = nil, s.queue
+	}
 	for {
 		select {
+		case <-seen:
+			seen, queue = nil, s.queue
+		case queue <- mark:
+			queue = nil
 		case o := <-mark.done:
 			return o.err
 		case <-s.failed:

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
-
-	"github.com/anarchon-go/anarchon/core/store"
 )
 
 // position is the last message that was read. Its content tells the log from
@@ -29,7 +27,7 @@ var errOtherLog = errors.New("the log is not the one that was read before: it wa
 // read is the reading goroutine of a session: it brings a book up to date. A
 // session that resumes gets the last message once more first.
 func (l *link) read(s *session, b *book, resume bool, deliveries <-chan amqp.Delivery) {
-	n := 0
+	n, unseen := 0, s.newest >= 0
 	for d := range deliveries {
 		offset, ok := d.Headers["x-stream-offset"].(int64)
 		if !ok {
@@ -49,6 +47,10 @@ func (l *link) read(s *session, b *book, resume bool, deliveries <-chan amqp.Del
 			return
 		}
 		l.last = at
+		if unseen && offset >= s.newest {
+			unseen = false
+			close(s.seen)
+		}
 		s.progress.Store(int64(l.now()))
 		if n++; n == prefetch/2 {
 			n = 0
@@ -69,7 +71,7 @@ func (l *link) apply(s *session, b *book, body []byte) error {
 		return nil
 	}
 	if r.Format > Format {
-		return fmt.Errorf("%w: rabbitmq: the log %s has records of format %d, this plugin writes format %d", store.ErrStoreFormat, l.name, r.Format, Format)
+		return newerFormat(l.name, r.Format)
 	}
 	f := s.landed(r)
 	l.mu.Lock()

@@ -29,11 +29,12 @@ type session struct {
 
 	blocked atomic.Pointer[string] // why the broker takes no publishes; nil: it does
 
-	mu      sync.Mutex
-	flights map[uint64]*flight // sent and not back, by seq
-
-	progress atomic.Int64  // when the last message was read
-	failed   chan struct{} // closed at the end, which err tells
+	mu       sync.Mutex
+	flights  map[uint64]*flight // sent and not back, by seq
+	newest   int64              // a message near the end of the log, as it was found; -1 if it was empty
+	seen     chan struct{}      // closed when that was read
+	progress atomic.Int64       // when the last message was read
+	failed   chan struct{}      // closed at the end, which err tells
 	once     sync.Once
 	err      error
 	wg       sync.WaitGroup
@@ -93,7 +94,7 @@ func dial(ctx context.Context, set settings) (s *session, err error) {
 		writer: hex.EncodeToString(nonce[:]), conn: conn, socket: raw,
 		product: fmt.Sprint(conn.Properties["product"], " ", conn.Properties["version"]),
 		queue:   make(chan *call), flights: map[uint64]*flight{},
-		failed: make(chan struct{}),
+		failed: make(chan struct{}), newest: -1, seen: make(chan struct{}),
 	}
 	if s.out, err = conn.Channel(); err != nil {
 		return nil, err
