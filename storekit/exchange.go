@@ -24,13 +24,13 @@ const (
 	healthTimeout = 5 * time.Second
 )
 
-// errGone says that a call was surely not sent because the plugin is dead: it may
-// be made again on the next one.
+// errGone says that the plugin is dead and that the call may be made again on the
+// next one.
 var errGone = errors.New("the plugin is gone")
 
 // exchange makes one call. Its error is classed; errGone is among its causes if
-// the call should be made again.
-func (c *Client) exchange(ctx context.Context, verb string, call func(context.Context, pb.StoreServiceClient) error) error {
+// the call should be made again: it was surely not sent, or it changes nothing.
+func (c *Client) exchange(ctx context.Context, verb string, changes bool, call func(context.Context, pb.StoreServiceClient) error) error {
 	g := c.alive()
 	if g == nil {
 		return c.fail(verb, store.ErrNotApplied, errGone)
@@ -55,7 +55,7 @@ func (c *Client) exchange(ctx context.Context, verb string, call func(context.Co
 	case code == codes.Unimplemented:
 		return c.fail(verb, store.ErrUnsupported, errors.New("the plugin does not know this call"))
 	case code == codes.Unavailable && g.waitEnded():
-		if !sent.Load() {
+		if !sent.Load() || !changes {
 			return c.fail(verb, class, errGone)
 		}
 		return c.fail(verb, class, errors.New(g.proc.obituary()))
@@ -121,8 +121,8 @@ func (c *Client) probe(g *generation) {
 	}()
 }
 
-// retrying makes a call on a plugin that runs, and makes it again as long as it
-// was surely not sent because the plugin died.
+// retrying makes a call on a plugin that runs, and makes it again as long as that
+// does no harm and the plugin died.
 func (c *Client) retrying(ctx context.Context, verb string, try func(context.Context) error) error {
 	for {
 		if err := c.up(ctx); err != nil {

@@ -19,7 +19,7 @@ func (c *Client) Describe(ctx context.Context) (store.Description, error) {
 	defer end()
 	var resp *pb.DescribeResponse
 	err = c.retrying(ctx, verb, func(ctx context.Context) error {
-		return c.exchange(ctx, verb, func(ctx context.Context, svc pb.StoreServiceClient) (err error) {
+		return c.exchange(ctx, verb, false, func(ctx context.Context, svc pb.StoreServiceClient) (err error) {
 			resp, err = svc.Describe(ctx, &pb.DescribeRequest{})
 			return err
 		})
@@ -125,7 +125,7 @@ func batch[R, A any, P any, PR interface {
 		items[i] = encode(r)
 	}
 	var answers []PR
-	err := c.exchange(ctx, verb, func(ctx context.Context, svc pb.StoreServiceClient) (err error) {
+	err := c.exchange(ctx, verb, true, func(ctx context.Context, svc pb.StoreServiceClient) (err error) {
 		answers, err = call(ctx, svc, items)
 		return err
 	})
@@ -227,7 +227,7 @@ func (c *Client) recall(ctx context.Context, item *pb.Recall) (*pb.RecallResult,
 	defer end()
 	var resp *pb.RecallResponse
 	err = c.retrying(ctx, verb, func(ctx context.Context) error {
-		return c.exchange(ctx, verb, func(ctx context.Context, svc pb.StoreServiceClient) (err error) {
+		return c.exchange(ctx, verb, false, func(ctx context.Context, svc pb.StoreServiceClient) (err error) {
 			resp, err = svc.Recall(ctx, &pb.RecallRequest{Recalls: []*pb.Recall{item}})
 			return err
 		})
