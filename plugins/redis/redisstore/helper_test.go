@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"net"
 	"os"
 	"strings"
 	"sync"
@@ -251,3 +252,37 @@ func openPlugin(t testing.TB, o options) *storekit.Client {
 }
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// contextIn is a context that is over after d.
+func contextIn(t testing.TB, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(t.Context(), d)
+}
+
+func splitAddr(t testing.TB, addr string) (host, port string) {
+	t.Helper()
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return host, port
+}
+
+// await waits until a condition holds.
+func await(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within 30s: %s", what)
+		}
+	}
+}
+
+// awaitCluster waits until a node finds its Cluster complete.
+func awaitCluster(t testing.TB, p *proc) {
+	t.Helper()
+	c := driver(t, p.url())
+	await(t, "the Cluster is complete", func() bool {
+		info, err := c.ClusterInfo(t.Context()).Result()
+		return err == nil && strings.Contains(info, "cluster_state:ok")
+	})
+}
