@@ -20,6 +20,7 @@ import (
 // launcher starts processes of one plugin, each configured alike.
 type launcher struct {
 	name, path string
+	shown      string // for path, in messages
 	env        []string
 	config     json.RawMessage
 	sum        string // SHA-256 of the file; "" for any

@@ -100,9 +100,9 @@ func newLauncher(name string, p Plugin) (launcher, error) {
 	if err != nil {
 		return l, err
 	}
-	l.path, l.env = path, pluginEnv(p.Env, levelOf(p.Logger))
+	l.path, l.shown, l.env = path, path, pluginEnv(p.Env, levelOf(p.Logger))
 	if carried {
-		l.env = append(l.env, envEmbedded+"="+p.Name)
+		l.shown, l.env = "embedded", append(l.env, envEmbedded+"="+p.Name)
 	}
 	l.config, err = encodeConfig(p.Config)
 	return l, err

@@ -43,7 +43,7 @@ func makeSocketDir() (*socketDir, error) {
 		}
 		return &socketDir{dir, lockDir(dir)}, nil
 	}
-	return nil, fmt.Errorf("no directory for the plugin's socket; set TMPDIR to a short one that can be written:\n\t%w", errors.Join(faults...))
+	return nil, fmt.Errorf("no directory for the plugin's socket; set TMPDIR to a short one that can be written:\n%w", errors.Join(faults...))
 }
 
 func (d *socketDir) remove() {

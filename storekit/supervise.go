@@ -17,7 +17,7 @@ func (c *Client) open(ctx context.Context) error {
 	defer cancel()
 	g, err := c.start(ctx)
 	if err != nil {
-		err = fmt.Errorf("plugin %s (%s): %w", c.name, c.launch.path, err)
+		err = fmt.Errorf("plugin %s (%s): %w", c.name, c.launch.shown, err)
 		c.beginClose()
 		c.endLife(errClosed)
 		c.end(err)
