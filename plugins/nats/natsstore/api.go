@@ -182,9 +182,9 @@ func parseStored(data []byte, f find) (*stored, error) {
 	switch {
 	case r.Status != store.StatusRunning: // it names its token
 	case copied:
-		s.tok = store.Token(origin)
+		s.tok = r.token(origin)
 	default:
-		s.tok = store.Token(m.Seq)
+		s.tok = r.token(m.Seq)
 	}
 	return s, nil
 }

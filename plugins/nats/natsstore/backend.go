@@ -16,14 +16,15 @@ import (
 type Backend struct {
 	storekit.Unimplemented
 
-	log      *slog.Logger
-	settings settings
-	link     *link
-	api      *api
-	trimmer  *trimmer
-	claims   *jetstream.StreamConfig // as observed at the start
-	history  *jetstream.StreamConfig
-	about    store.Description
+	log       *slog.Logger
+	settings  settings
+	link      *link
+	api       *api
+	trimmer   *trimmer
+	claims    *jetstream.StreamConfig // as observed at the start
+	history   *jetstream.StreamConfig
+	tokenBase int64 // see metaTokenBase
+	about     store.Description
 }
 
 var (

@@ -60,7 +60,7 @@ func (c *claiming) publish(ctx context.Context) {
 		case q.After > 0:
 			c.looks = append(c.looks, claimLook{i: i})
 		default:
-			requests = append(requests, conditional(c.b.settings.layout.slot(q.Job, q.Slot), 0, c.b.claims.Name, claimRecord(q).encode()))
+			requests = append(requests, conditional(c.b.settings.layout.slot(q.Job, q.Slot), 0, c.b.claims.Name, claimRecord(q, c.b.tokenBase).encode()))
 			sent = append(sent, i)
 		}
 	}
@@ -72,7 +72,7 @@ func (c *claiming) publish(ctx context.Context) {
 		case p.refusal != nil:
 			c.looks = append(c.looks, claimLook{i, p.refusal})
 		default:
-			c.results[i].Answer = won(store.Token(p.seq))
+			c.results[i].Answer = won(store.Token(c.b.tokenBase + int64(p.seq)))
 			c.b.trimmer.granted(c.qs[i].Job, c.qs[i].HistorySize)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 func storedOf(q store.ClaimRequest, status store.Status) *stored {
-	r := claimRecord(&q)
+	r := claimRecord(&q, 0)
 	r.Status = status
 	return &stored{record: r, seq: 42, tok: 42, time: noon}
 }

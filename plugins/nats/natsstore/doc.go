@@ -2,8 +2,8 @@
 //
 // A claim is one message on the subject of its slot, published with the demand
 // that the subject has no message yet: the server stores it for exactly one of
-// all claimers. The message is the record of the run, its sequence the fencing
-// token, and the server's memory of the slot is that message and nothing else,
+// all claimers. The message is the record of the run, its sequence gives
+// the fencing token, and the server's memory of the slot is that message and nothing else,
 // so a restart forgets nothing. A finish is a second message on the subject,
 // with the demand that the claim is the last one there.
 //

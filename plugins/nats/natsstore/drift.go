@@ -66,6 +66,7 @@ func drifts(have, want *jetstream.StreamConfig) []string {
 	differ(have.MaxAge > 0 && (want.MaxAge == 0 || have.MaxAge < want.MaxAge), "max_age", have.MaxAge, ageWanted(want))
 	differ(have.Storage != want.Storage && have.Storage != jetstream.FileStorage, "storage", have.Storage, want.Storage)
 	differ(have.Replicas < want.Replicas, "num_replicas", have.Replicas, fmt.Sprintf("%d or more, as the option replicas says", want.Replicas))
+	differ(have.FirstSeq > 1, "first_seq", have.FirstSeq, 0)
 	differ(have.NoAck, "no_ack", true, false)
 	differ(have.Sealed, "sealed", true, false)
 	differ(have.DiscardNewPerSubject, "discard_new_per_subject", true, false)

@@ -11,31 +11,43 @@ import (
 	"github.com/anarchon-go/anarchon/core/store"
 )
 
+// classed is an error of one of the classes of package store.
+type classed struct{ class, err error }
+
+func (e *classed) Error() string   { return fmt.Sprintf("%v: nats: %v", e.class, e.err) }
+func (e *classed) Unwrap() []error { return []error{e.class, e.err} }
+
 // notApplied classes an error of something that surely left no trace.
-func notApplied(format string, args ...any) error { return classed(store.ErrNotApplied, format, args) }
-
-// unknown classes an error of something that was sent and may have been done.
-func unknown(format string, args ...any) error { return classed(store.ErrUnknown, format, args) }
-
-func classed(class error, format string, args []any) error {
-	return fmt.Errorf("%w: nats: %w", class, fmt.Errorf(format, args...))
+func notApplied(format string, args ...any) error {
+	return &classed{store.ErrNotApplied, fmt.Errorf(format, args...)}
 }
 
-// asRead classes an error of a request that only reads: unanswered or not, it
+// unknown classes an error of something that was sent and may have been done.
+func unknown(format string, args ...any) error {
+	return &classed{store.ErrUnknown, fmt.Errorf(format, args...)}
+}
+
+// bare takes the class off an error, so that another can be put on.
+func bare(err error) error {
+	var e *classed
+	if errors.As(err, &e) {
+		return e.err
+	}
+	return err
+}
+
+// asRead classes an error of a request that only reads: answered or not, it
 // changed nothing.
 func asRead(err error) error {
 	if err == nil || errors.Is(err, store.ErrNotApplied) {
 		return err
 	}
-	return notApplied("read: %v", err)
+	return notApplied("%w", bare(err))
 }
 
-// asUnknown takes the class from an error of a step after which nobody knows.
+// asUnknown classes an error of a step after which nobody knows.
 func asUnknown(doing string, err error) error {
-	if errors.Is(err, store.ErrUnknown) {
-		return err
-	}
-	return unknown("%s: %v", doing, err)
+	return unknown("%s: %w", doing, bare(err))
 }
 
 // Error codes of JetStream that the client library has no name for.

@@ -46,7 +46,19 @@ func (b *Backend) setUp(ctx context.Context) error {
 		}
 	}
 	b.claims, b.history = &haveClaims.Config, &haveHistory.Config
+	if b.tokenBase, err = tokenBase(b.claims); err != nil {
+		return err
+	}
 	return b.probe(ctx)
+}
+
+func tokenBase(claims *jetstream.StreamConfig) (int64, error) {
+	text := claims.Metadata[metaTokenBase]
+	base, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || base < 1 || base > 1<<53 {
+		return 0, notApplied("stream %s records %.40q as %s; it must be a time in Unix milliseconds: its metadata was changed by hand", claims.Name, text, metaTokenBase)
+	}
+	return base, nil
 }
 
 // lookUp returns a stream that is there and as it must be; nil if there is none.
@@ -135,7 +147,7 @@ func startError(doing string, err error) error {
 		return notApplied("%s: %w%s", doing, e, remedy(e))
 	}
 	// The streams are made by whoever comes next.
-	return notApplied("%s: %v", doing, err)
+	return notApplied("%s: %w", doing, bare(err))
 }
 
 // oldestServer is the first that takes the condition off when it copies a message

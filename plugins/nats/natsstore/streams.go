@@ -12,6 +12,11 @@ const (
 	metaFormat    = "anarchon.format"
 	metaNamespace = "anarchon.namespace"
 	metaRole      = "anarchon.stream" // claims or history
+	// metaTokenBase, of the claims stream, is what sequences are added to, so that
+	// tokens rise also if the stream was removed and made anew: the time of its
+	// making, Unix milliseconds. JetStream's first_seq would do the same, but NATS
+	// 2.10 empties a stream that has one whenever it restarts.
+	metaTokenBase = "anarchon.tokenBase"
 )
 
 const (
@@ -48,10 +53,10 @@ func (s *settings) storage() jetstream.StorageType {
 }
 
 // claimsConfig is the stream that remembers. Messages leave it by age only; if
-// it is ever full it refuses, and does not forget. Its sequences, which are the
-// tokens, begin at the clock, so that they rise also if the stream was removed
-// and made anew.
+// it is ever full it refuses, and does not forget.
 func (s *settings) claimsConfig(now time.Time) *jetstream.StreamConfig {
+	meta := s.metadata(roleClaims)
+	meta[metaTokenBase] = strconv.FormatInt(now.UnixMilli(), 10)
 	return &jetstream.StreamConfig{
 		Name:              s.layout.claims,
 		Description:       "anarchon: who runs which slot; do not edit",
@@ -68,8 +73,7 @@ func (s *settings) claimsConfig(now time.Time) *jetstream.StreamConfig {
 		Replicas:          s.replicas,
 		DenyDelete:        true,
 		DenyPurge:         true,
-		FirstSeq:          uint64(now.UnixMilli()),
-		Metadata:          s.metadata(roleClaims),
+		Metadata:          meta,
 	}
 }
 

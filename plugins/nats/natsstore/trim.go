@@ -17,8 +17,14 @@ type trimmer struct {
 	done sync.WaitGroup
 	stop context.CancelFunc
 
-	mu    sync.Mutex
-	since map[string]int // grants since the last trim, by job
+	mu   sync.Mutex
+	seen map[string]*trimState
+}
+
+// trimState is what is known of one job.
+type trimState struct {
+	since  int  // grants since it was last trimmed
+	queued bool // it waits to be trimmed
 }
 
 type trimJob struct {
@@ -34,7 +40,7 @@ const trimTimeout = 10 * time.Second
 
 func newTrimmer(log *slog.Logger, trim func(ctx context.Context, job string, size int) error) *trimmer {
 	ctx, stop := context.WithCancel(context.Background())
-	t := &trimmer{trim: trim, log: log, jobs: make(chan trimJob, trimQueue), stop: stop, since: map[string]int{}}
+	t := &trimmer{trim: trim, log: log, jobs: make(chan trimJob, trimQueue), stop: stop, seen: map[string]*trimState{}}
 	t.done.Go(func() { t.run(ctx) })
 	return t
 }
@@ -48,14 +54,17 @@ func slack(size int) int { return max(10, size/10) }
 func (t *trimmer) granted(job string, size int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	n, seen := t.since[job]
-	if n++; seen && n < slack(size) {
-		t.since[job] = n
+	s := t.seen[job]
+	if s == nil {
+		s = &trimState{since: slack(size)}
+		t.seen[job] = s
+	}
+	if s.since++; s.queued || s.since < slack(size) {
 		return
 	}
 	select {
 	case t.jobs <- trimJob{job, size}:
-		t.since[job] = 0
+		s.since, s.queued = 0, true
 	default:
 	}
 }
@@ -66,11 +75,14 @@ func (t *trimmer) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case j := <-t.jobs:
+			t.mu.Lock()
+			t.seen[j.name].queued = false
+			t.mu.Unlock()
 			bounded, cancel := context.WithTimeout(ctx, trimTimeout)
 			err := t.trim(bounded, j.name, j.size)
 			cancel()
 			if err != nil && ctx.Err() == nil {
-				t.log.Warn("the history of a job was not trimmed; it is tried again after later runs", "job", j.name, "error", err)
+				t.log.Info("the history of a job was not trimmed; it is tried again after later runs", "job", j.name, "error", err)
 			}
 		}
 	}

@@ -1,0 +1,209 @@
+package natsstore
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/anarchon-go/anarchon/core/store"
+)
+
+var images = []string{"nats-2.15", "nats-2.10"}
+
+// TestOneWinnerThroughRestart: many processes claim the same slots, and the server
+// is killed in the middle. Every slot has exactly one winner.
+func TestOneWinnerThroughRestart(t *testing.T) {
+	processes, goroutines, slots := 10, 5, 1000
+	if testing.Short() {
+		t.Skip("long: starts containers, and ten processes for each")
+	}
+	for _, image := range images {
+		t.Run(image, func(t *testing.T) {
+			server := startContainer(t, image)
+			namespace := freshNamespace()
+			var all []*child
+			for i := range processes {
+				all = append(all, spawn(t, "nats://"+server.Addr(), namespace, fmt.Sprint("p", i), goroutines, slots))
+			}
+			for _, c := range all {
+				if got := c.line(); got != "ready" {
+					t.Fatalf("child printed %q", got)
+				}
+			}
+			start := time.Now()
+			for _, c := range all {
+				c.start.Close()
+			}
+			lines := make(chan string)
+			for _, c := range all {
+				go func() {
+					for line := range c.lines {
+						lines <- line
+					}
+					lines <- ""
+				}()
+			}
+			winners := make([][]string, slots)
+			tokens := map[int64]int{}
+			won, again, unknown, killed := 0, 0, 0, false
+			for ended := 0; ended < processes; {
+				line := <-lines
+				word, rest, _ := strings.Cut(line, " ")
+				switch word {
+				case "":
+					ended++
+				case "again":
+					again++
+					if strings.HasSuffix(rest, "true") {
+						unknown++
+					}
+				case "won":
+					var slot int
+					var token int64
+					var instance string
+					if _, err := fmt.Sscan(rest, &slot, &token, &instance); err != nil {
+						t.Fatalf("%q: %v", line, err)
+					}
+					winners[slot] = append(winners[slot], instance)
+					tokens[token]++
+					won++
+				}
+				if won == slots/2 && !killed {
+					killed = true
+					if err := server.Kill(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					if err := server.Again(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			for _, c := range all {
+				if err := c.cmd.Wait(); err != nil {
+					t.Errorf("child: %v: %s", err, c.err.String())
+				}
+			}
+			names := map[string]bool{}
+			for slot, w := range winners {
+				if len(w) != 1 {
+					t.Errorf("slot %d was won by %q", slot, w)
+				}
+				for _, name := range w {
+					names[name] = true
+				}
+			}
+			if len(tokens) != slots {
+				t.Errorf("%d different tokens for %d slots", len(tokens), slots)
+			}
+			if !killed || unknown == 0 {
+				t.Errorf("the kill came too late or was not felt: killed %v, %d claims unknown", killed, unknown)
+			}
+			t.Logf("%d claims in %v; %d instances won something; %d were asked again, %d of them unknown",
+				processes*goroutines*slots, time.Since(start).Round(time.Millisecond), len(names), again, unknown)
+
+			// What the winners were told is what the store says.
+			b := open(t, map[string]any{"url": "nats://" + server.Addr(), "namespace": namespace})
+			for slot, w := range winners {
+				f := b.api.last(t.Context(), []find{b.findSlot("j", noon+int64(slot))})[0]
+				if f.err != nil || f.stored == nil || f.Instance != w[0] || tokens[int64(f.tok)] != 1 {
+					t.Fatalf("slot %d was won by %s; the store says %+v, %v", slot, w[0], f.stored, f.err)
+				}
+			}
+		})
+	}
+}
+
+// TestRecordOutlivesEverything: the record that a claim leaves reaches the history
+// though the claimer and the server die right after the claim, and outlives the
+// window. So does the memory: not one slot can be won again before.
+func TestRecordOutlivesEverything(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: starts containers, and waits for the window to pass")
+	}
+	for _, image := range images {
+		t.Run(image, func(t *testing.T) {
+			t.Parallel()
+			server := startContainer(t, image)
+			o := map[string]any{"url": "nats://" + server.Addr(), "duplicateWindow": "40s"}
+			b := open(t, o)
+			const rounds, batch = 3, 200
+			var granted []store.ClaimRequest
+			tokens := map[int64]store.Token{}
+			start := time.Now()
+			for round := range rounds {
+				var qs []store.ClaimRequest
+				for i := range batch {
+					qs = append(qs, claimOf("j", noon+int64(round*batch+i)))
+					qs[i].HistorySize = rounds * batch
+				}
+				awaitClaim(t, b, claimOf("warm up", noon+int64(round)))
+				for i, r := range b.ClaimBatch(t.Context(), qs) {
+					if r.Err != nil || r.Answer.Verdict != store.VerdictWon {
+						t.Fatalf("%+v: %+v", qs[i], r)
+					}
+					tokens[qs[i].Slot] = r.Answer.Token
+				}
+				// The moment the last one is acknowledged.
+				if err := server.Kill(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				granted = append(granted, qs...)
+				if err := server.Again(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			awaitClaim(t, b, claimOf("warm up", noon-1))
+			var others []store.ClaimRequest
+			for _, q := range granted {
+				q.ID = store.NewClaimID()
+				others = append(others, q)
+			}
+			results := b.ClaimBatch(t.Context(), others)
+			if took := time.Since(start); took > 40*time.Second {
+				t.Fatalf("the machine is too slow: %v since the first claim", took)
+			}
+			for i, r := range results {
+				if r.Err != nil || r.Answer.Verdict != store.VerdictFinished || r.Answer.Status != store.StatusRunning {
+					t.Fatalf("a slot that was granted before the restart: %+v: %+v", others[i], r)
+				}
+			}
+			await(t, "the claims stream has forgotten", time.Minute, func() bool {
+				slots, err := b.api.slots(t.Context(), b.claims.Name, b.settings.layout.job("j"))
+				return err == nil && len(slots) == 0
+			})
+			h := history(t, b, "j")
+			if len(h) != len(granted) {
+				t.Errorf("%d runs were granted; the history has %d", len(granted), len(h))
+			}
+			for _, a := range h {
+				if a.Status != store.StatusRunning || a.Token != tokens[a.Slot] || a.Instance != "a" || a.StartedAt == 0 || a.EndedAt != 0 {
+					t.Fatalf("slot %d was granted with token %d; the history says %+v", a.Slot, tokens[a.Slot], a)
+				}
+			}
+			// A run may be longer than the window, and than the server's life.
+			q := granted[0]
+			wrong := finishOf(q, tokens[q.Slot]+1, store.OutcomeFailed)
+			mustFinish(t, b, wrong, false)
+			f := finishOf(q, tokens[q.Slot], store.OutcomeFailed)
+			f.Error = "late"
+			mustFinish(t, b, f, true)
+			mustFinish(t, b, f, true)
+			f.Outcome = store.OutcomeSuccess
+			mustFinish(t, b, f, false)
+			h = history(t, b, "j")
+			if a := h[len(h)-1]; a.Slot != q.Slot || a.Status != store.StatusFailed || a.Error != "late" || a.Token != tokens[q.Slot] || a.StartedAt == 0 || a.EndedAt < a.StartedAt {
+				t.Errorf("%+v", a)
+			}
+		})
+	}
+}
+
+// awaitClaim asks until the server serves again.
+func awaitClaim(t *testing.T, b *Backend, q store.ClaimRequest) {
+	t.Helper()
+	await(t, "the server serves", 30*time.Second, func() bool {
+		a, err := b.Claim(t.Context(), q)
+		return err == nil && a.Verdict == store.VerdictWon
+	})
+}
