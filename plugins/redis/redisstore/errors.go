@@ -42,6 +42,7 @@ var refusals = []refusal{
 	{"NOREPLICAS", "fewer replicas follow than min-replicas-to-write asks for; bring them back"},
 	{"DENIED", "the server is in protected mode and takes local connections only; give it a password"},
 	{"WRONGTYPE", "a key of this namespace holds something of another program; use another namespace"},
+	{"DAMAGED", "the record was changed by hand or by another program; restore a backup"},
 	{"NOPROTO", "the server does not speak the protocol; is it a Redis or Valkey?"},
 	{"ERR max number of clients", "raise maxclients of the server, or lower poolSize"},
 	{"ERR unknown command", "the server, or a proxy before it, does not have this command"},

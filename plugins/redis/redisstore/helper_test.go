@@ -286,3 +286,6 @@ func awaitCluster(t testing.TB, p *proc) {
 		return err == nil && strings.Contains(info, "cluster_state:ok")
 	})
 }
+
+// bg is for what goes on beside the test.
+var bg = context.Background()

@@ -17,7 +17,8 @@
 local job, runs = {}, {} -- runs by slot, as text
 local changed, ended = {}, {}
 
-local function damaged(slot) error('anarchon: key ' .. KEYS[1] .. ', field run:' .. slot .. ', is damaged') end
+-- damaged ends the script, before anything was written.
+local function damaged(slot) error({err = 'DAMAGED key ' .. KEYS[1] .. ', field run:' .. slot}) end
 
 local function parse(slot, value)
   local run = {slot = slot}

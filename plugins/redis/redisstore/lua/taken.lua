@@ -12,7 +12,7 @@ local function parse(slot, value)
   local run = {}
   run.id, run.token, run.rest, run.started, run.instance, run.status =
     string.match(value, '^(%x+) 1 (%d+) ((%d+) (%S+) %S+ (%S+) .*)$')
-  if not run.id then error('anarchon: key ' .. KEYS[2] .. ', field ' .. slot .. ', is damaged') end
+  if not run.id then error({err = 'DAMAGED key ' .. KEYS[2] .. ', field ' .. slot}) end
   run.started = tonumber(run.started)
   return run
 end

@@ -1,0 +1,248 @@
+package redisstore
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anarchon-go/anarchon/core/store"
+)
+
+// localStrategies are those that the redis-server on this machine can do.
+func localStrategies(t testing.TB) []string {
+	t.Helper()
+	said, err := exec.Command(binary(t, "redis-server"), "--version").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(said), "v=")
+	v, ok := parseVersion(rest)
+	if !ok {
+		t.Fatalf("redis-server --version says %q", said)
+	}
+	if v.less(oldestIDMP) {
+		t.Logf("redis-server is %v: strategy idmp is left out", v)
+		return []string{strategyLease, strategyStreamID, strategyScript}
+	}
+	return strategies
+}
+
+// A server that is out of memory grants nothing new; what runs can be renewed,
+// handed over and finished.
+func TestOutOfMemory(t *testing.T) {
+	srv := startServer(t)
+	c := driver(t, srv.url())
+	ctx := t.Context()
+	limit := func(bytes string) {
+		t.Helper()
+		if err := c.ConfigSet(ctx, "maxmemory", bytes).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, strategy := range localStrategies(t) {
+		o := options{"url": srv.url(), "namespace": strategy, "strategy": strategy}
+		limit("0")
+		b := open(t, o)
+		q, q2, q3 := claimNow("j"), claimNow("j2"), claimNow("j3")
+		a, a2 := mustClaim(t, b, q, store.VerdictWon), mustClaim(t, b, q2, store.VerdictWon)
+
+		limit("1")
+		_, err := b.Claim(ctx, q3)
+		if !errors.Is(err, store.ErrNotApplied) {
+			t.Fatalf("%s: a claim without memory: %v; want not applied", strategy, err)
+		}
+		wantWords(t, err.Error(), []string{"OOM", "maxmemory"})
+		restarted := open(t, o) // a service must be able to come back
+		mustFinish(t, restarted, finishOf(q, a, store.OutcomeFailed), true)
+		if h := history(t, restarted, "j"); len(h) != 1 || h[0].Status != store.StatusFailed {
+			t.Errorf("%s: history without memory: %+v", strategy, h)
+		}
+		if strategy == strategyLease {
+			h, err := b.Heartbeat(ctx, store.HeartbeatRequest{Job: "j2", Slot: q2.Slot, Token: a2.Token, Lease: time.Minute})
+			if err != nil || !h.Renewed {
+				t.Errorf("a heartbeat without memory: %+v, %v", h, err)
+			}
+			mustFinish(t, b, finishOf(q2, a2, store.OutcomeReleased), true)
+			if u, err := b.Unfinished(ctx, store.UnfinishedRequest{}); err != nil || len(u.Runs) != 1 {
+				t.Errorf("recall without memory: %+v, %v", u, err)
+			}
+		}
+		limit("0")
+		mustClaim(t, b, q3, store.VerdictWon)
+	}
+}
+
+// A server that forgot the scripts gets them again, alone and in the middle of a
+// batch; other's scripts don't matter.
+func TestForgottenScripts(t *testing.T) {
+	o := fresh(t)
+	b := open(t, o)
+	c := driver(t, o["url"].(string))
+	for round := range 5 {
+		if err := c.ScriptFlush(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		q := claimNow(fmt.Sprint("alone", round))
+		a := mustClaim(t, b, q, store.VerdictWon)
+		if err := c.ScriptFlush(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		mustFinish(t, b, finishOf(q, a, store.OutcomeSuccess), true)
+		if err := c.ScriptFlush(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		// In a batch of one job, the order is kept.
+		var qs []store.ClaimRequest
+		for i := range 20 {
+			q := claimNow(fmt.Sprint("batch", round))
+			q.Instance = fmt.Sprint("i", i)
+			qs = append(qs, q)
+		}
+		for i, r := range b.ClaimBatch(t.Context(), qs) {
+			want := store.VerdictRunning
+			if i == 0 {
+				want = store.VerdictWon
+			}
+			if r.Err != nil || r.Answer.Verdict != want {
+				t.Errorf("item %d after the scripts were forgotten: %+v, %v; want %v", i, r.Answer, r.Err, want)
+			}
+		}
+	}
+}
+
+// acked is what a worker was told before a fault.
+type acked struct {
+	claim  store.ClaimRequest
+	answer store.ClaimAnswer // zero: unknown
+	ended  bool              // the finish was recorded
+	begun  bool              // a finish was sent
+}
+
+// hammer claims and finishes runs of fresh jobs until stop is closed.
+func hammer(b *Backend, name string, stop <-chan struct{}) (all []acked) {
+	for n := 0; ; n++ {
+		select {
+		case <-stop:
+			return all
+		default:
+		}
+		k := acked{claim: claimNow(fmt.Sprint(name, "/", n))}
+		a, err := b.Claim(bg, k.claim)
+		switch {
+		case errors.Is(err, store.ErrNotApplied):
+			time.Sleep(time.Millisecond)
+			continue
+		case err == nil:
+			k.answer = a
+		}
+		if err == nil && n%2 == 0 {
+			k.begun = true
+			f, err := b.Finish(bg, finishOf(k.claim, a, store.OutcomeSuccess))
+			k.ended = err == nil && f.Recorded
+			if errors.Is(err, store.ErrNotApplied) {
+				k.begun = false
+			}
+		}
+		all = append(all, k)
+	}
+}
+
+// check asks about all that a worker was told.
+func (k *acked) check(t *testing.T, b *Backend, lease bool) {
+	t.Helper()
+	if k.answer.Verdict != 0 && k.answer.Verdict != store.VerdictWon {
+		t.Errorf("a fresh job's run was answered %+v", k.answer)
+		return
+	}
+	switch {
+	case k.ended:
+		mustClaim(t, b, k.claim, store.VerdictFinished)
+		if h := history(t, b, k.claim.Job); len(h) != 1 || h[0].Status != store.StatusSuccess || h[0].Token != k.answer.Token {
+			t.Errorf("a finish that was recorded reads %+v", h)
+		}
+	case k.begun: // either, and once
+		if h := history(t, b, k.claim.Job); len(h) != 1 || h[0].Token != k.answer.Token {
+			t.Errorf("a claim that was granted reads %+v", h)
+		}
+	default:
+		a := mustClaim(t, b, k.claim, store.VerdictWon)
+		if a.Attempt != 1 || k.answer.Token != 0 && a.Token != k.answer.Token {
+			t.Errorf("a claim was answered %+v, and asked again %+v", k.answer, a)
+		}
+		if h := history(t, b, k.claim.Job); len(h) != 1 {
+			t.Errorf("one claim left %d attempts", len(h))
+		}
+		other := k.claim
+		other.ID, other.Instance, other.After = store.NewClaimID(), "another", 1
+		want := store.VerdictFinished
+		if lease {
+			want = store.VerdictRunning
+		}
+		mustClaim(t, b, other, want)
+	}
+}
+
+// A server that is killed, or stopped for a while, in the middle of claims and
+// finishes loses nothing that it acknowledged, and grants nothing twice. Its log
+// is written before each answer (appendfsync always).
+func TestFaultsInTheMiddle(t *testing.T) {
+	faults := map[string]func(*testing.T, *proc){
+		"killed": func(t *testing.T, p *proc) {
+			p.kill()
+			if err := p.start(); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"stopped": func(t *testing.T, p *proc) {
+			p.pause(t)
+			time.Sleep(600 * time.Millisecond) // longer than a call may take
+			p.resume(t)
+		},
+	}
+	for name, fault := range faults {
+		for _, strategy := range localStrategies(t) {
+			t.Run(name+"/"+strategy, func(t *testing.T) {
+				srv := startServer(t, "--appendonly", "yes", "--appendfsync", "always")
+				b := open(t, options{"url": srv.url(), "strategy": strategy, "callTimeout": "300ms"})
+				stop := make(chan struct{})
+				told := make([][]acked, 8)
+				var wg sync.WaitGroup
+				for i := range told {
+					wg.Go(func() { told[i] = hammer(b, fmt.Sprint("w", i), stop) })
+				}
+				for range 3 {
+					time.Sleep(100 * time.Millisecond) // some work between the faults
+					fault(t, srv)
+				}
+				time.Sleep(100 * time.Millisecond)
+				close(stop)
+				wg.Wait()
+				await(t, "the driver dials again", func() bool {
+					_, err := b.Claim(bg, claimNow("up again"))
+					return err == nil
+				})
+				unknown, ended, total := 0, 0, 0
+				for _, all := range told {
+					for i := range all {
+						total++
+						if all[i].answer.Verdict == 0 {
+							unknown++
+						}
+						if all[i].ended {
+							ended++
+						}
+						all[i].check(t, b, strategy == strategyLease)
+					}
+				}
+				if ended == 0 || unknown == 0 {
+					t.Errorf("of %d claims %d were unknown and %d runs ended; the fault met nothing", total, unknown, ended)
+				}
+				t.Logf("%d claims, %d unknown, %d runs ended", total, unknown, ended)
+			})
+		}
+	}
+}
