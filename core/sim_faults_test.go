@@ -109,8 +109,9 @@ var simNodeFaults = map[string]func(*simNode, *rand.Rand){
 var simWorldFaults = map[string]func(*simWorld, *rand.Rand){
 	"deploy": func(w *simWorld, r *rand.Rand) {
 		w.note(simEntry{who: "fleet", what: "is deployed, node by node"})
+		step := oneOf(r, time.Minute, 10*time.Minute)
 		for i, n := range w.nodes {
-			w.after(time.Duration(i)*few(r, 2*time.Minute), func() {
+			w.after(time.Duration(i)*few(r, step), func() {
 				n.deployed = 1 - n.deployed
 				n.restart(few(r, 30*time.Second))
 			})

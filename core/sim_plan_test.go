@@ -20,6 +20,7 @@ type simPlan struct {
 	kind   store.Kind
 	nodes  int
 	jobs   []simJob
+	specs  [][2]*Job // of the jobs, in both versions
 	grace  time.Duration
 
 	claimOnly model.ClaimOnly
@@ -45,14 +46,22 @@ type simJob struct {
 	work        simWorkload
 }
 
-func (j *simJob) spec(plan *simPlan, version int) Job {
-	job := Job{Name: j.name, Schedule: j.schedule, Timeout: j.timeout, OnUnconfirmed: j.unconfirmed, Timing: j.timings[min(version, 1)],
-		Handler: func(context.Context, Run) error { return nil }}
-	full, _, err := job.check(Timing{}, plan.describeStore())
-	if err != nil {
-		panic(fmt.Sprintf("the plan of seed %d is wrong: %v", plan.seed, err))
+// spec returns a job as core.Add would have it, checked and complete.
+func (p *simPlan) spec(no, version int) *Job {
+	for len(p.specs) < len(p.jobs) {
+		p.specs = append(p.specs, [2]*Job{})
 	}
-	return full
+	if p.specs[no][version] == nil {
+		j := &p.jobs[no]
+		job := Job{Name: j.name, Schedule: j.schedule, Timeout: j.timeout, OnUnconfirmed: j.unconfirmed, Timing: j.timings[version],
+			Handler: func(context.Context, Run) error { return nil }}
+		full, _, err := job.check(Timing{}, p.describeStore())
+		if err != nil {
+			panic(fmt.Sprintf("the plan of seed %d is wrong: %v", p.seed, err))
+		}
+		p.specs[no][version] = &full
+	}
+	return p.specs[no][version]
 }
 
 func (p *simPlan) describeStore() store.Description {
@@ -67,8 +76,7 @@ func (p *simPlan) longest(of func(*Timing) time.Duration) time.Duration {
 	var d time.Duration
 	for i := range p.jobs {
 		for version := range 2 {
-			t := p.jobs[i].spec(p, version).Timing
-			d = max(d, of(&t))
+			d = max(d, of(&p.spec(i, version).Timing))
 		}
 	}
 	return d
@@ -180,8 +188,8 @@ func (p *simPlan) describe(job string) string {
 			continue
 		}
 		for version := range 2 {
-			t := j.spec(p, version).Timing
-			if version == 1 && t == j.spec(p, 0).Timing {
+			t := p.spec(i, version).Timing
+			if version == 1 && t == p.spec(i, 0).Timing {
 				break
 			}
 			fmt.Fprintf(&b, "\n%s: %v, overlap %v, lease %v/%v, jitter %v, max late %v, catch-up %v, max attempts %d, works about %v", j.name, j.schedule, t.Overlap, t.Lease, t.Heartbeat, t.Jitter, t.MaxLate, t.CatchUp, t.MaxAttempts, j.work.typical)

@@ -45,7 +45,7 @@ func between(r *rand.Rand, low, high time.Duration) time.Duration {
 func (p *simPlan) addJobs(r *rand.Rand) {
 	affordable := oneOf(r, 10_000, 20_000, 20_000, 60_000) // calls in a day
 	for {
-		p.jobs = nil
+		p.jobs, p.specs = nil, nil
 		for i := range 2 + r.IntN(4) {
 			p.jobs = append(p.jobs, p.job(r, fmt.Sprintf("job%d", i+1)))
 		}
@@ -75,7 +75,7 @@ func (p *simPlan) callsPerDay() int {
 	slots, busy := 0.0, 0.0
 	lease, beat := time.Hour, time.Hour
 	for i := range p.jobs {
-		t := p.jobs[i].spec(p, 0).Timing
+		t := p.spec(i, 0).Timing
 		gap := float64(p.jobs[i].schedule.MinGap())
 		slots += day / gap
 		busy += min(1, float64(p.jobs[i].work.typical)/gap)

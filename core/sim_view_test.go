@@ -34,7 +34,7 @@ type simSkip struct {
 
 func newSimJobView(p *simProcess, no int) *simJobView {
 	plan := p.w.plan
-	spec := plan.jobs[no].spec(plan, p.version)
+	spec := *plan.spec(no, p.version)
 	at := p.instant().ms()
 	return &simJobView{p: p, l: p.w.ledger[no], spec: spec, gap: spec.Schedule.MinGap(), cursor: at, asked: at, since: at, settled: noSlot, caughtUp: noSlot, wishes: map[int64]store.ClaimID{}, early: map[int64]bool{}, recoveries: 1}
 }
@@ -212,10 +212,10 @@ func (l *simLedger) blocked(slot, since int64) bool {
 // unfinishedAt returns an older run that was unfinished at a slot's time, as far
 // as the store's history reaches.
 func (l *simLedger) unfinishedAt(slot int64) *simRun {
-	job := &l.w.plan.jobs[l.no]
-	kept := job.spec(l.w.plan, 0).Timing.HistorySize
+	job := l.w.plan.spec(l.no, 0)
+	kept := job.Timing.HistorySize
 	for older, n := slot, 0; n < 40 && kept > 0; n++ {
-		older = job.schedule.Prev(time.UnixMilli(older - 1)).UnixMilli()
+		older = job.Schedule.Prev(time.UnixMilli(older - 1)).UnixMilli()
 		r := l.runs[older]
 		if r == nil {
 			continue
