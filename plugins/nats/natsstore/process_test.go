@@ -43,6 +43,10 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// pace is the time between two slots. All claimers keep it, so that they ask for
+// a slot at the same time.
+const pace = 20 * time.Millisecond
+
 // claimer asks for all slots of one job, one after the other, in several
 // goroutines, each as an instance of its own. It prints what was won. What has no
 // answer is asked again, with the same claim id.
@@ -62,10 +66,13 @@ func claimer(args []string) error {
 		return err
 	}
 	fmt.Println("ready")
-	_, _ = io.ReadAll(os.Stdin) // until the parent closes it
+	var first int64 // when the first slot is claimed
+	if _, err := fmt.Scan(&first); err != nil {
+		return err
+	}
 	results := make(chan error)
 	for g := range goroutines {
-		go func() { results <- claimAll(ctx, b, fmt.Sprint(name, "-", g), slots) }()
+		go func() { results <- claimAll(ctx, b, fmt.Sprint(name, "-", g), slots, time.UnixMilli(first)) }()
 	}
 	for range goroutines {
 		if err := <-results; err != nil {
@@ -75,8 +82,9 @@ func claimer(args []string) error {
 	return b.Close(ctx)
 }
 
-func claimAll(ctx context.Context, b *Backend, instance string, slots int) error {
+func claimAll(ctx context.Context, b *Backend, instance string, slots int, first time.Time) error {
 	for i := range slots {
+		time.Sleep(time.Until(first.Add(time.Duration(i) * pace)))
 		q := claimOf("j", noon+int64(i))
 		q.Instance = instance
 		for end := time.Now().Add(2 * time.Minute); ; {
@@ -84,6 +92,7 @@ func claimAll(ctx context.Context, b *Backend, instance string, slots int) error
 			if err == nil {
 				if a.Verdict == store.VerdictWon {
 					fmt.Println("won", i, a.Token, instance)
+					time.Sleep(2 * pace) // or the one who is ahead wins them all
 				}
 				break
 			}
@@ -101,7 +110,7 @@ func claimAll(ctx context.Context, b *Backend, instance string, slots int) error
 type child struct {
 	t     testing.TB
 	cmd   *exec.Cmd
-	start io.Closer
+	stdin io.WriteCloser
 	lines chan string // what it prints; closed at its end
 	err   strings.Builder
 }
@@ -118,7 +127,7 @@ func spawn(t testing.TB, args ...any) *child {
 	if err1 != nil || err2 != nil {
 		t.Fatal(err1, err2)
 	}
-	c.start = stdin
+	c.stdin = stdin
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

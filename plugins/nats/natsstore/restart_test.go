@@ -31,9 +31,9 @@ func TestOneWinnerThroughRestart(t *testing.T) {
 					t.Fatalf("child printed %q", got)
 				}
 			}
-			start := time.Now()
+			start := time.Now().Add(200 * time.Millisecond)
 			for _, c := range all {
-				c.start.Close()
+				fmt.Fprintln(c.stdin, start.UnixMilli())
 			}
 			lines := make(chan string)
 			for _, c := range all {
