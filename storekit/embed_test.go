@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
 )
 
 // actAsEmbedder is a service that carries two plugins and opens one of them.

@@ -5,6 +5,7 @@ package hosttest
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"os"
@@ -21,6 +22,8 @@ import (
 	"github.com/anarchon-go/anarchon/plugins/sqlite/sqlitestore"
 	"github.com/anarchon-go/anarchon/storekit"
 )
+
+var full = flag.Bool("full", false, "static builds of all plugins; a thousand kills instead of fifty")
 
 // envRole makes this test binary something else.
 const envRole = "HOSTTEST_ROLE"
