@@ -18,7 +18,7 @@ if [ ! -s "$PGDATA/PG_VERSION" ]; then
 fi
 install -d -o postgres -g postgres /run/postgresql
 shift # "postgres"
-if [ -n "${SERVER_PRELOAD:-}" ]; then
-  export LD_PRELOAD="$SERVER_PRELOAD"
-fi
-exec setpriv --reuid=postgres --regid=postgres --init-groups postgres -c listen_addresses='*' "$@"
+# Preloaded into the server alone: in what becomes the server libfaketime leaves a
+# semaphore behind that it then waits for.
+exec setpriv --reuid=postgres --regid=postgres --init-groups \
+  ${SERVER_PRELOAD:+env LD_PRELOAD="$SERVER_PRELOAD"} postgres -c listen_addresses='*' "$@"
