@@ -60,6 +60,7 @@ func driver(t testing.TB, url string) *redis.Client {
 	if err != nil {
 		t.Fatal("the server's URL can't be parsed")
 	}
+	opt.Protocol = 2 // answers are lists
 	c := redis.NewClient(opt)
 	t.Cleanup(func() { c.Close() })
 	return c

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -80,12 +81,7 @@ type proc struct {
 // startServer starts a server of the test's own.
 func startServer(t testing.TB, args ...string) *proc {
 	t.Helper()
-	return startBinary(t, "redis-server", args...)
-}
-
-func startBinary(t testing.TB, name string, args ...string) *proc {
-	t.Helper()
-	p, err := startProc(binary(t, name), t.TempDir(), args...)
+	p, err := startProc(binary(t, "redis-server"), t.TempDir(), args...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +118,13 @@ func (p *proc) url() string  { return "redis://" + p.addr() }
 
 // start starts the process and waits until it answers.
 func (p *proc) start() error {
-	args := append([]string{"--port", fmt.Sprint(p.port), "--bind", "127.0.0.1", "--dir", p.dir, "--logfile", filepath.Join(p.dir, "log")}, p.args...)
+	var args []string
+	own := p.args
+	if len(own) > 0 && !strings.HasPrefix(own[0], "--") {
+		args, own = own[:1:1], own[1:] // its file of settings comes first
+	}
+	args = append(args, "--port", fmt.Sprint(p.port), "--bind", "127.0.0.1", "--dir", p.dir, "--logfile", filepath.Join(p.dir, "log"))
+	args = append(args, own...)
 	p.cmd = exec.Command(p.path, args...)
 	if err := p.cmd.Start(); err != nil {
 		return err
