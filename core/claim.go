@@ -20,7 +20,7 @@ type ask struct {
 	early    bool  // waits for the store's clock to reach the slot
 	waiting  bool  // MaxRuns handlers run
 	given    bool  // given up; only the answer in flight is awaited
-	until    int64 // Unix milliseconds: then it is given up; 0: never
+	until    int64 // Unix milliseconds: then it is given up; or never
 	tries    int
 	lastErr  error
 }
@@ -66,7 +66,7 @@ func (m *machine) lookAsking(now instant, r *run) {
 	switch {
 	case r.reason == store.ReasonTakeover && !r.unknown && !m.mayTake(now, r):
 		m.watchAgain(now, r)
-	case r.until > 0 && now.ms() >= r.until:
+	case now.ms() >= r.until:
 		m.giveUp(now, r)
 	default:
 		m.sendClaim(now, r)
@@ -80,9 +80,7 @@ func (m *machine) retry(now instant, r *run) {
 }
 
 func (m *machine) retryIn(now instant, r *run, d time.Duration) {
-	if r.until > 0 {
-		d = min(d, time.Duration(r.until-now.ms())*time.Millisecond)
-	}
+	d = min(d, late(r.until, now.ms())) // what is left until then
 	m.timed.set(r, now.mono+int64(max(d, time.Millisecond)))
 }
 

@@ -86,7 +86,11 @@ func (m *machine) plan(j *job, after int64) {
 		// jitter windows of two slots must still not meet.
 		delay = min(delay, (wallMs(j.following)-wallMs(j.slot)-1)/2)
 	}
-	m.slots.set(j, wallMs(j.slot)+min(delay, math.MaxInt64-wallMs(j.slot)))
+	due := wallMs(j.slot) + delay
+	if due < wallMs(j.slot) {
+		due = math.MaxInt64
+	}
+	m.slots.set(j, due)
 }
 
 // next returns the schedule's first slot after the given one. A schedule is

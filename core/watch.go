@@ -261,7 +261,7 @@ func (m *machine) lookWatching(now instant, r *run) {
 	}
 	number := r.number
 	m.setState(r, asking)
-	r.ask = ask{id: m.newID(), after: number, reason: store.ReasonTakeover, occupies: r.occupies}
+	r.ask = ask{id: m.newID(), after: number, reason: store.ReasonTakeover, occupies: r.occupies, until: never}
 	m.sendClaim(now, r)
 }
 
