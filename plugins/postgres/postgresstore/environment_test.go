@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/anarchon-go/anarchon/core/store"
 )
 
@@ -207,10 +209,10 @@ func TestLongTransactionElsewhere(t *testing.T) {
 	}
 	const n = 150
 	runs(n) // what these leave behind
-	flushStats(t, b)
+	flushStats(t, a, b)
 	before := read()
 	runs(n)
-	flushStats(t, b)
+	flushStats(t, a, b)
 	if per := float64(read()-before) / n; per > 40 {
 		t.Errorf("a run reads %.0f index entries after %d runs that could not be cleaned up; want few", per, n)
 	} else {
@@ -218,13 +220,20 @@ func TestLongTransactionElsewhere(t *testing.T) {
 	}
 }
 
-// flushStats makes the backend's server processes tell their statistics: they do
-// at their end.
-func flushStats(t testing.TB, b *Backend) {
+// flushStats makes the server processes of all tell their statistics: they do at
+// their end.
+func flushStats(t testing.TB, a *admin, b *Backend) {
 	t.Helper()
-	for _, c := range []*caller{b.claims, b.renewals} {
-		c.pool.Reset()
-		await(t, "connections that end", func() bool { return c.pool.Stat().TotalConns() == 0 || c.pool.Stat().IdleConns() == 0 })
+	pools := []*pgxpool.Pool{b.claims.pool, b.renewals.pool, a.pool}
+	var pids []uint32
+	for _, pool := range pools {
+		for _, c := range pool.AcquireAllIdle(t.Context()) {
+			pids = append(pids, c.Conn().PgConn().PID())
+			c.Release()
+		}
+		pool.Reset()
 	}
-	time.Sleep(200 * time.Millisecond)
+	await(t, "the end of server processes", func() bool {
+		return get[int](a, "SELECT count(*) FROM pg_stat_activity WHERE pid = ANY ($1)", pids) == 0
+	})
 }

@@ -67,7 +67,7 @@ func setUp(ctx context.Context, conn *pgx.Conn, text texts, f *facts) error {
 	ctx, cancel := context.WithTimeout(ctx, setUpTimeout)
 	defer cancel()
 	err := pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(setUpLock)); err != nil {
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1), set_config('synchronous_commit', 'on', true)", int64(setUpLock)); err != nil {
 			return err
 		}
 		now, err := readFacts(ctx, conn, text)
