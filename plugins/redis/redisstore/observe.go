@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/redis/go-redis/v9"
 
@@ -53,12 +54,21 @@ func startError(t *target, err error) error {
 		return err
 	}
 	doing := "connect to " + t.String()
+	closed := errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 	strange := strings.Contains(err.Error(), "can't parse") || strings.Contains(err.Error(), "invalid reply")
+	late := errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded)
+	hint := ""
 	switch {
-	case t.tls == nil && (errors.Is(err, io.EOF) || strange):
-		return errorOf(store.ErrNotApplied, doing, err, ": the server closed the connection at the first word; if it speaks TLS, set tls or use rediss://")
-	case errors.Is(err, os.ErrDeadlineExceeded) && t.tls == nil:
-		return errorOf(store.ErrNotApplied, doing, err, ": no answer in time; the server is busy, stopped or out of reach, or it speaks TLS (then set tls or use rediss://)")
+	case t.tls == nil && (closed || strange):
+		hint = ": the server closed the connection at the first word; if it speaks TLS, set tls or use rediss://"
+	case t.tls == nil && late:
+		hint = ": no answer in time; the server is busy, stopped or out of reach, or it speaks TLS (then set tls or use rediss://)"
+	case t.tls != nil && late:
+		hint = ": no answer in time; the server is busy, stopped or out of reach, or it does not speak TLS on this port (then use redis:// and leave tls out)"
+	case t.tls != nil && closed:
+		hint = ": the server closed the connection; does it want a client's certificate (certFile and keyFile)?"
+	default:
+		return notApplied(doing, err)
 	}
-	return notApplied(doing, err)
+	return errorOf(store.ErrNotApplied, doing, err, hint)
 }
