@@ -1,0 +1,141 @@
+package hosttest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/anarchon-go/anarchon/core/model"
+	"github.com/anarchon-go/anarchon/core/store"
+)
+
+// judge holds a record against the rules of the protocol, job by job. s is the
+// store when all is quiet: its history is part of the record.
+func judge(ctx context.Context, r *record, s store.Store) error {
+	var faults []error
+	for _, job := range slices.Sorted(maps.Keys(r.ops)) {
+		h, err := s.History(ctx, store.HistoryRequest{Job: job, Limit: store.MaxHistory})
+		if err == nil && h.Next != "" {
+			err = errors.New("the history is longer than one page")
+		}
+		if err == nil {
+			err = judgeJob(r.ops[job], h.Attempts)
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("job %s: %w", job, err))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func judgeJob(ops []*op, history []store.Attempt) error {
+	if err := winners(ops); err != nil {
+		return err
+	}
+	kept, err := resolve(ops, history)
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, show(ops))
+	}
+	switch replay(kept, history, time.Minute) {
+	case porcupine.Illegal:
+		return fmt.Errorf("no order of these calls follows the rules\n%s\nhistory %+v", show(kept), history)
+	case porcupine.Unknown:
+		return fmt.Errorf("%d calls were not judged within a minute", len(kept))
+	}
+	return nil
+}
+
+// winners checks what needs no order: one winner of each attempt, and tokens that
+// rise with slots and attempts.
+func winners(ops []*op) error {
+	type grant struct {
+		slot    int64
+		attempt int
+	}
+	won := map[grant]*op{}
+	for _, o := range ops {
+		if o.claim == nil || !o.answered() || o.won.Verdict != store.VerdictWon {
+			continue
+		}
+		g := grant{o.slot, o.won.Attempt}
+		if other := won[g]; other != nil && (other.claim.ID != o.claim.ID || other.won.Token != o.won.Token) {
+			return fmt.Errorf("attempt %d of slot %d has two winners\n%v\n%v", g.attempt, g.slot, other, o)
+		}
+		won[g] = o
+	}
+	grants := slices.SortedFunc(maps.Keys(won), func(a, b grant) int {
+		if a.slot != b.slot {
+			return int(a.slot - b.slot)
+		}
+		return a.attempt - b.attempt
+	})
+	for i := 1; i < len(grants); i++ {
+		if a, b := won[grants[i-1]], won[grants[i]]; a.won.Token >= b.won.Token {
+			return fmt.Errorf("the tokens do not rise\n%v\n%v", a, b)
+		}
+	}
+	return nil
+}
+
+// state is a job, and the store's clock when it was last touched.
+type state struct {
+	job *model.Job
+	now int64
+}
+
+// inquiry is the last call: the history that was read at the end.
+type inquiry []store.Attempt
+
+// replay looks for an order of the calls, each between its call and its return and
+// none against the store's clock, in which the model gives the same answers and
+// ends with the same history.
+func replay(ops []*op, history []store.Attempt, limit time.Duration) porcupine.CheckResult {
+	const end = 1 << 60
+	calls := make([]porcupine.Operation, 0, len(ops)+1)
+	for _, o := range ops {
+		c := porcupine.Operation{Input: o, Call: int64(o.call), Return: int64(o.ret)}
+		if !o.answered() {
+			c.Return = end // it may take effect after its caller gave it up
+		}
+		calls = append(calls, c)
+	}
+	calls = append(calls, porcupine.Operation{Input: inquiry(history), Call: end + 1, Return: end + 2})
+	return porcupine.CheckOperationsTimeout(porcupine.Model{
+		Init: func() any { return state{job: model.NewJob(model.NoFault)} },
+		Step: step,
+		Equal: func(a, b any) bool {
+			return a.(state).now == b.(state).now && a.(state).job.Equal(b.(state).job)
+		},
+		Hash: func(s any) uint64 { return s.(state).job.Hash() },
+	}, calls, limit)
+}
+
+func step(s, input, _ any) (bool, any) {
+	before := s.(state)
+	o, ok := input.(*op)
+	if !ok {
+		h, err := before.job.History(before.now, store.HistoryRequest{Limit: store.MaxHistory})
+		return err == nil && slices.Equal(h.Attempts, input.(inquiry)), before
+	}
+	if o.at < before.now {
+		return false, nil
+	}
+	after := state{before.job.Clone(), o.at}
+	return o.apply(after.job), after
+}
+
+// show lists calls in the order in which they were made.
+func show(ops []*op) string {
+	sorted := slices.SortedFunc(slices.Values(ops), func(a, b *op) int { return int(a.call - b.call) })
+	var b strings.Builder
+	for _, o := range sorted {
+		fmt.Fprintln(&b, o)
+	}
+	return b.String()
+}
