@@ -7,7 +7,7 @@ CREATE FUNCTION $SCHEMA.unfinished_v1(p_namespace bytea, p_job bytea[])
 RETURNS TABLE (
     o_job bytea, o_slot bigint, o_attempt integer, o_open boolean, o_holder bytea, o_token bigint,
     o_left bigint, o_counted integer, o_newest bigint, o_now bigint
-) LANGUAGE plpgsql SET enable_seqscan = off AS $anarchon$
+) LANGUAGE plpgsql AS $anarchon$
 DECLARE
     now_ms   bigint;
     r        record;
