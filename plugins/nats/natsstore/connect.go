@@ -205,6 +205,7 @@ func connectRemedy(err error) string {
 	var verify *tls.CertificateVerificationError
 	var authority x509.UnknownAuthorityError
 	var hostname x509.HostnameError
+	var alert *net.OpError
 	var timeout net.Error
 	switch {
 	case errors.As(err, &dns):
@@ -223,6 +224,8 @@ func connectRemedy(err error) string {
 		return ": the server's certificate is not trusted; look at caFile, and at the host's name in url"
 	case errors.As(err, &record):
 		return ": what answers speaks no TLS, or no NATS; look at the port in url, and at tlsFirst"
+	case errors.Is(err, nats.ErrTLS), errors.As(err, &alert) && alert.Op == "remote error":
+		return ": the server refused the TLS handshake, as it does if it does not trust the client's certificate or wants one; look at certFile and keyFile"
 	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, nats.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Sprintf(": nothing answered within %v; look at url, at firewalls, and whether that port speaks NATS (4222 by default)", connectTimeout)
 	}

@@ -57,15 +57,17 @@ func TestDrift(t *testing.T) {
 		"ttl":                  {claims, func(c *jetstream.StreamConfig) { c.AllowMsgTTL = true }, "allow_msg_ttl"},
 		"schedules":            {claims, func(c *jetstream.StreamConfig) { c.AllowMsgSchedules = true }, "allow_msg_schedules"},
 		"async":                {claims, func(c *jetstream.StreamConfig) { c.PersistMode = jetstream.AsyncPersistMode }, "persist_mode"},
-		"transform":            {claims, func(c *jetstream.StreamConfig) { c.SubjectTransform = &jetstream.SubjectTransformConfig{Destination: "x"} }, "subject_transform"},
-		"first sequence":       {claims, func(c *jetstream.StreamConfig) { c.FirstSeq = 1000 }, "first_seq"},
-		"mirror":               {claims, func(c *jetstream.StreamConfig) { c.Mirror = &jetstream.StreamSource{Name: "x"} }, "mirror"},
-		"sources":              {claims, func(c *jetstream.StreamConfig) { c.Sources = []*jetstream.StreamSource{{Name: "x"}} }, "sources"},
-		"no source":            {history, func(c *jetstream.StreamConfig) { c.Sources = nil }, "sources"},
-		"half a source":        {history, func(c *jetstream.StreamConfig) { c.Sources[0].FilterSubject = "x" }, "sources"},
-		"description":          {claims, func(c *jetstream.StreamConfig) { c.Description = "mine" }, ""},
-		"compression":          {claims, func(c *jetstream.StreamConfig) { c.Compression = jetstream.S2Compression }, ""},
-		"direct reads":         {claims, func(c *jetstream.StreamConfig) { c.AllowDirect = true }, ""},
+		"transform": {claims, func(c *jetstream.StreamConfig) {
+			c.SubjectTransform = &jetstream.SubjectTransformConfig{Destination: "x"}
+		}, "subject_transform"},
+		"first sequence": {claims, func(c *jetstream.StreamConfig) { c.FirstSeq = 1000 }, "first_seq"},
+		"mirror":         {claims, func(c *jetstream.StreamConfig) { c.Mirror = &jetstream.StreamSource{Name: "x"} }, "mirror"},
+		"sources":        {claims, func(c *jetstream.StreamConfig) { c.Sources = []*jetstream.StreamSource{{Name: "x"}} }, "sources"},
+		"no source":      {history, func(c *jetstream.StreamConfig) { c.Sources = nil }, "sources"},
+		"half a source":  {history, func(c *jetstream.StreamConfig) { c.Sources[0].FilterSubject = "x" }, "sources"},
+		"description":    {claims, func(c *jetstream.StreamConfig) { c.Description = "mine" }, ""},
+		"compression":    {claims, func(c *jetstream.StreamConfig) { c.Compression = jetstream.S2Compression }, ""},
+		"direct reads":   {claims, func(c *jetstream.StreamConfig) { c.AllowDirect = true }, ""},
 	} {
 		have := c.make()
 		c.change(have)

@@ -162,26 +162,6 @@ func TestAccountLimits(t *testing.T) {
 	}
 }
 
-func TestCredentials(t *testing.T) {
-	byUser := configured(t, `jetstream: enabled, authorization: {user: u, password: right}`)
-	byToken := configured(t, `jetstream: enabled, authorization: {token: right}`)
-	url := strings.Replace(byUser.ClientURL(), "nats://", "nats://u:right@", 1)
-	for name, o := range map[string]map[string]any{
-		"user":        {"url": byUser.ClientURL(), "user": "u", "password": "right"},
-		"user in url": {"url": url},
-		"token":       {"url": byToken.ClientURL(), "token": "right"},
-	} {
-		t.Run(name, func(t *testing.T) { open(t, o) })
-	}
-	for name, o := range map[string]map[string]any{
-		"no user":        {"url": byUser.ClientURL()},
-		"wrong password": {"url": byUser.ClientURL(), "user": "u", "password": "wrong"},
-		"wrong token":    {"url": byToken.ClientURL(), "token": "wrong"},
-	} {
-		t.Run(name, func(t *testing.T) { refusedWith(t, o, store.ErrNotApplied, "does not let us in") })
-	}
-}
-
 func TestConcurrentSetUp(t *testing.T) {
 	for range 5 {
 		o := options(t)
