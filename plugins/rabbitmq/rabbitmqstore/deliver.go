@@ -98,7 +98,10 @@ func (s *session) landed(r *record) *flight {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.flights[r.Seq]
-	delete(s.flights, r.Seq)
+	if f != nil {
+		delete(s.flights, r.Seq)
+		<-s.slots
+	}
 	return f
 }
 

@@ -102,6 +102,8 @@ func hintOfReply(e *amqp.Error, t *target, queue string) string {
 		return fmt.Sprintf("a queue %q of another type is there, made by someone else; remove it, or choose another namespace or vhost", queue)
 	case e.Code == amqp.PreconditionFailed:
 		return fmt.Sprintf("a queue %q is there that was made in another way; remove it (which forgets its claims), or choose another namespace", queue)
+	case e.Code == amqp.InternalError:
+		return fmt.Sprintf("the broker fails to open the queue %q; its log says why. If it says stream_not_found, the broker was killed within moments of its first stream and forgot that; stop all instances and delete the queue, which forgets its claims", queue)
 	case e.Code == amqp.ResourceLocked:
 		return fmt.Sprintf("a queue %q that belongs to another connection alone is there, made by someone else; choose another namespace", queue)
 	}

@@ -95,7 +95,15 @@ func TestLostAnswers(t *testing.T) {
 	o := fresh(t, url).with("callTimeout", "300ms")
 	p := newProxy(t, hostOf(url))
 	b, other := open(t, o.with("url", "amqp://"+p.l.Addr().String())), open(t, o)
+	connected := func() {
+		t.Helper()
+		await(t, "the connection", func() bool {
+			_, err := b.History(t.Context(), store.HistoryRequest{Job: "j", Limit: 1})
+			return err == nil
+		})
+	}
 	for i, asked := range []store.Store{b, other, b} {
+		connected()
 		q := claimOf("j", int64(i))
 		p.swallows.Store(true)
 		if a, err := b.Claim(t.Context(), q); !errors.Is(err, store.ErrUnknown) {
@@ -108,10 +116,7 @@ func TestLostAnswers(t *testing.T) {
 		}
 		mustClaim(t, other, claimOf("j", int64(i)), store.VerdictFinished)
 		f := finishOf(q, store.OutcomeFailed)
-		await(t, "the connection", func() bool {
-			_, err := b.History(t.Context(), store.HistoryRequest{Job: "j", Limit: 1})
-			return err == nil
-		})
+		connected()
 		p.swallows.Store(true)
 		if _, err := b.Finish(t.Context(), f); !errors.Is(err, store.ErrUnknown) {
 			t.Fatalf("a finish whose answer is lost: %v", err)
@@ -168,12 +173,14 @@ func TestRestarts(t *testing.T) {
 			t.Errorf("of the run that ended: %+v", a)
 		}
 	}
-	if err := errors.Join(c.Kill(t.Context()), c.Again(t.Context())); err != nil {
+	// Stopped first: a broker that is killed within moments of its very first
+	// stream forgets that it has streams; see the README.
+	if err := errors.Join(c.Stop(t.Context()), c.Again(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	check(stays)
 	check(open(t, o))
-	if err := errors.Join(c.Stop(t.Context()), c.Again(t.Context())); err != nil {
+	if err := errors.Join(c.Kill(t.Context()), c.Again(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	check(stays)
@@ -300,8 +307,9 @@ func TestNoLeaks(t *testing.T) {
 
 // TestNackIsUnknown: what the broker refuses to confirm may be in the log.
 func TestNackIsUnknown(t *testing.T) {
-	s := &session{flights: map[uint64]*flight{}, failed: make(chan struct{})}
+	var s *session
 	sent := func() *call {
+		s = &session{flights: map[uint64]*flight{}, failed: make(chan struct{})}
 		c := newCall(nil)
 		c.state.Store(callSent)
 		s.flights[1] = &flight{calls: []*call{c}}

@@ -25,7 +25,8 @@ type session struct {
 	out, in *amqp.Channel
 	product string
 
-	queue chan *call // to the writing goroutine
+	queue chan *call    // to the writing goroutine
+	slots chan struct{} // holds one for each record under way
 
 	blocked atomic.Pointer[string] // why the broker takes no publishes; nil: it does
 
@@ -93,7 +94,7 @@ func dial(ctx context.Context, set settings) (s *session, err error) {
 	s = &session{
 		writer: hex.EncodeToString(nonce[:]), conn: conn, socket: raw,
 		product: fmt.Sprint(conn.Properties["product"], " ", conn.Properties["version"]),
-		queue:   make(chan *call), flights: map[uint64]*flight{},
+		queue:   make(chan *call), slots: make(chan struct{}, mostFlights), flights: map[uint64]*flight{},
 		failed: make(chan struct{}), newest: -1, seen: make(chan struct{}),
 	}
 	if s.out, err = conn.Channel(); err != nil {

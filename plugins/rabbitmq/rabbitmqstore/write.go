@@ -51,10 +51,12 @@ func (c *call) settle(o outcome) {
 }
 
 // A record carries the calls that wait at that moment, up to so many entries or
-// bytes of text.
+// bytes of text. The fewer records are under way, the more calls share one: a
+// message costs the broker and all readers much more than an entry does.
 const (
 	mostEntries = 1000
 	mostBytes   = 1 << 20
+	mostFlights = 3
 )
 
 var (
@@ -109,6 +111,11 @@ func (s *session) send(ctx context.Context, c *call, most time.Duration) ([]answ
 // after the other.
 func (s *session) write(log string, slotTTL time.Duration, now func() time.Duration) {
 	for seq := uint64(1); ; {
+		select {
+		case s.slots <- struct{}{}:
+		case <-s.failed:
+			return
+		}
 		var first *call
 		select {
 		case first = <-s.queue:
@@ -118,6 +125,7 @@ func (s *session) write(log string, slotTTL time.Duration, now func() time.Durat
 		r := record{Format: Format, Writer: s.writer, Seq: seq, SentAt: time.Now().UnixMilli(), SlotTTL: slotTTL.Milliseconds()}
 		calls := s.collect(first, &r)
 		if len(calls) == 0 {
+			<-s.slots
 			continue
 		}
 		s.mu.Lock()
@@ -159,9 +167,10 @@ func (s *session) collect(next *call, r *record) (calls []*call) {
 }
 
 // refused: the broker says that it could not take care of a record, which may
-// be in the log all the same.
+// be in the log all the same. What comes after it is no better off.
 func (s *session) refused(seq uint64) {
 	s.settle(seq, outcome{err: unknown(errNack)})
+	s.fail(errNack)
 }
 
 // returned: there is no queue of that name, so the record went nowhere.
