@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/anarchon-go/anarchon/core/store"
@@ -40,6 +41,7 @@ type Client struct {
 	heartbeats *lane[store.HeartbeatRequest, store.HeartbeatAnswer]
 	finishes   *lane[store.FinishRequest, store.FinishAnswer]
 	grants     grants
+	claimOnly  atomic.Bool // described as such: grants has nothing to go by
 	events     mailbox[Event]
 
 	mu       sync.Mutex

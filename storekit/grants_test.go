@@ -91,3 +91,27 @@ func TestGrantsThatBreakTheProtocol(t *testing.T) {
 		}
 	}
 }
+
+// A claim-only backend has no leases and grants slots in any order; its tokens
+// follow the grants.
+func TestGrantsOfAClaimOnlyPlugin(t *testing.T) {
+	now := time.Now().UnixMilli()
+	service := &liar{describe: &pb.DescribeResponse{Result: &pb.DescribeResponse_Description{Description: &pb.Description{
+		Kind: pb.Kind_KIND_CLAIM_ONLY, Clock: pb.Clock_CLOCK_STORE, Memory: &pb.Memory{Forever: true}, Product: "fake 1", Format: 1,
+	}}}}
+	c := inProcess(t, service)
+	if _, err := c.Describe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, slot := range []int64{2000, 1000, 3000} {
+		service.claims = func(*pb.ClaimRequest) (*pb.ClaimResponse, error) {
+			a := &pb.ClaimAnswer{Verdict: pb.Verdict_VERDICT_WON, Attempt: 1, Token: now + int64(i), NowMs: now + int64(i)}
+			return &pb.ClaimResponse{Results: []*pb.ClaimResult{{Result: &pb.ClaimResult_Answer{Answer: a}}}}, nil
+		}
+		req := claim("a")
+		req.Slot = slot
+		if _, err := c.Claim(t.Context(), req); err != nil {
+			t.Errorf("slot %d, grant %d: %v", slot, i, err)
+		}
+	}
+}

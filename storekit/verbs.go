@@ -36,6 +36,7 @@ func (c *Client) Describe(ctx context.Context) (store.Description, error) {
 	if err != nil {
 		return store.Description{}, c.broken(verb, err)
 	}
+	c.claimOnly.Store(d.Kind == store.KindClaimOnly)
 	return d, nil
 }
 
@@ -44,6 +45,10 @@ func (c *Client) Claim(ctx context.Context, req store.ClaimRequest) (store.Claim
 	a, err := through(ctx, c, c.claims, "claim", req, req.Validate())
 	if err != nil {
 		return a, err
+	}
+	// A claim-only backend knows no leases, and may grant slots in any order.
+	if c.claimOnly.Load() {
+		return a, nil
 	}
 	if err := c.grants.check(req, a); err != nil {
 		return store.ClaimAnswer{}, c.broken("claim", err)
