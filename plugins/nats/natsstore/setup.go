@@ -24,6 +24,16 @@ const setUpTimeout = 15 * time.Second
 func (b *Backend) setUp(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, setUpTimeout)
 	defer cancel()
+	for {
+		err := b.trySetUp(ctx)
+		if !hasCode(err, codeClusterUnavailable) || ctx.Err() != nil {
+			return err
+		}
+		pause(ctx, 4)
+	}
+}
+
+func (b *Backend) trySetUp(ctx context.Context) error {
 	s := &b.settings
 	claims, history := s.claimsConfig(time.Now()), s.historyConfig()
 	// Nothing is made before what is there was looked at.
