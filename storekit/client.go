@@ -41,7 +41,7 @@ type Client struct {
 	heartbeats *lane[store.HeartbeatRequest, store.HeartbeatAnswer]
 	finishes   *lane[store.FinishRequest, store.FinishAnswer]
 	grants     grants
-	claimOnly  atomic.Bool // described as such: grants has nothing to go by
+	leases     atomic.Bool // described as a lease backend: grants judges it
 	events     mailbox[Event]
 
 	mu       sync.Mutex

@@ -66,8 +66,11 @@ func TestGrantsAreBounded(t *testing.T) {
 // A plugin whose tokens go back, or that grants without a lease, is named, and
 // what it granted is unknown.
 func TestGrantsThatBreakTheProtocol(t *testing.T) {
-	service := &liar{}
+	service := described(pb.Kind_KIND_LEASE)
 	c := inProcess(t, service)
+	if _, err := c.Describe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	now := time.Now().UnixMilli()
 	ask := func(slot int64, a *pb.ClaimAnswer) error {
 		a.Verdict, a.Attempt, a.NowMs = pb.Verdict_VERDICT_WON, 1, now
@@ -93,25 +96,34 @@ func TestGrantsThatBreakTheProtocol(t *testing.T) {
 }
 
 // A claim-only backend has no leases and grants slots in any order; its tokens
-// follow the grants.
+// follow the grants. It need not have been described by this client.
 func TestGrantsOfAClaimOnlyPlugin(t *testing.T) {
-	now := time.Now().UnixMilli()
-	service := &liar{describe: &pb.DescribeResponse{Result: &pb.DescribeResponse_Description{Description: &pb.Description{
-		Kind: pb.Kind_KIND_CLAIM_ONLY, Clock: pb.Clock_CLOCK_STORE, Memory: &pb.Memory{Forever: true}, Product: "fake 1", Format: 1,
+	for _, describe := range []bool{false, true} {
+		service := described(pb.Kind_KIND_CLAIM_ONLY)
+		c := inProcess(t, service)
+		if describe {
+			if _, err := c.Describe(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		now := time.Now().UnixMilli()
+		for i, slot := range []int64{2000, 1000, 3000} {
+			service.claims = func(*pb.ClaimRequest) (*pb.ClaimResponse, error) {
+				a := &pb.ClaimAnswer{Verdict: pb.Verdict_VERDICT_WON, Attempt: 1, Token: now + int64(i), NowMs: now + int64(i)}
+				return &pb.ClaimResponse{Results: []*pb.ClaimResult{{Result: &pb.ClaimResult_Answer{Answer: a}}}}, nil
+			}
+			req := claim("a")
+			req.Slot = slot
+			if _, err := c.Claim(t.Context(), req); err != nil {
+				t.Errorf("described %v, slot %d, grant %d: %v", describe, slot, i, err)
+			}
+		}
+	}
+}
+
+// described is a plugin that says it is of that kind.
+func described(kind pb.Kind) *liar {
+	return &liar{describe: &pb.DescribeResponse{Result: &pb.DescribeResponse_Description{Description: &pb.Description{
+		Kind: kind, Clock: pb.Clock_CLOCK_STORE, Memory: &pb.Memory{Forever: true}, Product: "fake 1", Format: 1,
 	}}}}
-	c := inProcess(t, service)
-	if _, err := c.Describe(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	for i, slot := range []int64{2000, 1000, 3000} {
-		service.claims = func(*pb.ClaimRequest) (*pb.ClaimResponse, error) {
-			a := &pb.ClaimAnswer{Verdict: pb.Verdict_VERDICT_WON, Attempt: 1, Token: now + int64(i), NowMs: now + int64(i)}
-			return &pb.ClaimResponse{Results: []*pb.ClaimResult{{Result: &pb.ClaimResult_Answer{Answer: a}}}}, nil
-		}
-		req := claim("a")
-		req.Slot = slot
-		if _, err := c.Claim(t.Context(), req); err != nil {
-			t.Errorf("slot %d, grant %d: %v", slot, i, err)
-		}
-	}
 }

@@ -36,7 +36,7 @@ func (c *Client) Describe(ctx context.Context) (store.Description, error) {
 	if err != nil {
 		return store.Description{}, c.broken(verb, err)
 	}
-	c.claimOnly.Store(d.Kind == store.KindClaimOnly)
+	c.leases.Store(d.Kind == store.KindLease)
 	return d, nil
 }
 
@@ -46,8 +46,9 @@ func (c *Client) Claim(ctx context.Context, req store.ClaimRequest) (store.Claim
 	if err != nil {
 		return a, err
 	}
-	// A claim-only backend knows no leases, and may grant slots in any order.
-	if c.claimOnly.Load() {
+	// A claim-only backend knows no leases, and may grant slots in any order. Until
+	// the plugin was described, nobody knows which it is.
+	if !c.leases.Load() {
 		return a, nil
 	}
 	if err := c.grants.check(req, a); err != nil {
