@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"regexp"
 	"strings"
@@ -20,8 +21,9 @@ import (
 const (
 	// connectTimeout bounds the first connection, over all servers.
 	connectTimeout = 5 * time.Second
-	// pause between attempts to connect again.
-	reconnectWait = 250 * time.Millisecond
+	// Pauses between attempts to connect again grow between these.
+	minReconnectWait = 100 * time.Millisecond
+	maxReconnectWait = 2 * time.Second
 	// A connection that answers no ping for this long is dead.
 	pingInterval = 10 * time.Second
 	pingsOut     = 2
@@ -40,7 +42,7 @@ func (l *link) connect() error {
 func (l *link) adopt(conn *nats.Conn) error {
 	inbox := conn.NewInbox() + "."
 	l.mu.Lock()
-	l.conn, l.inbox, l.deaf = conn, inbox, nil
+	l.inbox, l.deaf = inbox, nil
 	l.mu.Unlock()
 	sub, err := conn.Subscribe(inbox+"*", l.onReply)
 	if err == nil {
@@ -51,7 +53,17 @@ func (l *link) adopt(conn *nats.Conn) error {
 		conn.Close()
 		return notApplied("subscribe to the answers: %w", err)
 	}
+	l.mu.Lock()
+	l.conn = conn
+	l.mu.Unlock()
 	return nil
+}
+
+// reconnectWait is the pause after so many attempts, the same for no two
+// instances: all of them lose a server at the same moment.
+func reconnectWait(attempts int) time.Duration {
+	d := min(minReconnectWait<<min(attempts, 10), maxReconnectWait)
+	return d/2 + rand.N(d/2)
 }
 
 // close ends the connection. No request may be made any more.
@@ -78,7 +90,7 @@ func (l *link) options(s *settings) []nats.Option {
 		nats.RetryOnFailedConnect(false),
 		nats.Timeout(connectTimeout / time.Duration(s.target.count)),
 		nats.MaxReconnects(-1),
-		nats.ReconnectWait(reconnectWait),
+		nats.CustomReconnectDelay(reconnectWait),
 		nats.ReconnectBufSize(-1),
 		nats.IgnoreAuthErrorAbort(),
 		nats.FlusherTimeout(s.callTimeout),
@@ -125,11 +137,11 @@ func (l *link) onClosed(c *nats.Conn) {
 func (l *link) dialAgain(why error) {
 	defer l.redial.Done()
 	l.log.Warn("the connection to NATS was ended and is being made again", "error", why)
-	for {
+	for attempts := 0; ; attempts++ {
 		select {
 		case <-l.stop:
 			return
-		case <-time.After(reconnectWait):
+		case <-time.After(reconnectWait(attempts)):
 		}
 		conn, err := l.dial(l)
 		if err != nil {

@@ -135,6 +135,8 @@ func remedy(e *jetstream.APIError) string {
 		return ": the cluster has too few servers for so many replicas; lower replicas, or add servers"
 	case codeMaxBytesRequired:
 		return ": the account wants every stream bounded in bytes, and a bounded store would forget or refuse; take max_bytes_required off the account"
+	case jetstream.JSErrCodeStreamNotFound:
+		return ": the stream is gone; restarting an instance makes it anew"
 	case codeClusterUnavailable:
 		return ": the cluster has no leader just now; ask again"
 	case codeSealed:

@@ -95,14 +95,14 @@ func (f *finishing) read(ctx context.Context) []found {
 	return f.b.lastOfBoth(ctx, finds)
 }
 
-// lastOfBoth looks into the claims stream, and for what it has not, into the
+// lastOfBoth looks up messages, and for what the claims stream has not, into the
 // history. In this order: a record is copied long before the first forgets it.
 func (b *Backend) lastOfBoth(ctx context.Context, finds []find) []found {
 	all := b.api.last(ctx, finds)
 	var again []find
 	var at []int
 	for n, f := range all {
-		if f.stored == nil && f.err == nil {
+		if f.stored == nil && f.err == nil && finds[n].stream == b.claims.Name {
 			again = append(again, find{b.history.Name, finds[n].subject})
 			at = append(at, n)
 		}

@@ -1,9 +1,11 @@
 package natsstore
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
+	"sort"
 
 	"github.com/anarchon-go/anarchon/core/store"
 )
@@ -24,24 +26,18 @@ func (b *Backend) History(ctx context.Context, q store.HistoryRequest) (store.Hi
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.settings.callTimeout)
 	defer cancel()
-	slots, err := b.slots(ctx, q.Job)
-	if err != nil || len(slots) == 0 {
+	known, err := b.slots(ctx, q.Job)
+	if err != nil || len(known.all) == 0 {
 		return store.HistoryAnswer{}, err
 	}
-	from, _ := slices.BinarySearchFunc(slots, before, func(slot, before int64) int {
-		if slot >= before {
-			return -1
-		}
-		return 1
-	})
-	wanted := slots[from:]
-	limit := min(q.Limit, maxPage)
-	wanted = wanted[:min(len(wanted), limit)]
+	from := sort.Search(len(known.all), func(i int) bool { return known.all[i] < before })
+	wanted := known.all[from:]
+	wanted = wanted[:min(len(wanted), q.Limit, maxPage)]
 
 	// The newest slot's record says how many there are to be.
-	finds := []find{b.findSlot(q.Job, slots[0])}
+	finds := []find{b.findSlot(known, q.Job, known.all[0])}
 	for _, slot := range wanted {
-		finds = append(finds, b.findSlot(q.Job, slot))
+		finds = append(finds, b.findSlot(known, q.Job, slot))
 	}
 	all := b.lastOfBoth(ctx, finds)
 	size := store.MaxHistory
@@ -59,30 +55,39 @@ func (b *Backend) History(ctx context.Context, q store.HistoryRequest) (store.Hi
 			answer.Attempts = append(answer.Attempts, f.attempt(wanted[n]))
 		}
 	}
-	if end := from + len(wanted); len(answer.Attempts) > 0 && end < min(len(slots), size) {
+	if end := from + len(wanted); len(answer.Attempts) > 0 && end < min(len(known.all), size) {
 		answer.Next = formatPage(wanted[len(wanted)-1])
 	}
 	return answer, nil
 }
 
-func (b *Backend) findSlot(job string, slot int64) find {
-	return find{b.claims.Name, b.settings.layout.slot(job, slot)}
+// knownSlots are a job's slots of which there is a record.
+type knownSlots struct {
+	all    []int64 // newest first
+	claims map[int64]bool
 }
 
-// slots returns the job's slots of which there is a record, newest first.
-func (b *Backend) slots(ctx context.Context, job string) ([]int64, error) {
+func (b *Backend) slots(ctx context.Context, job string) (knownSlots, error) {
 	subject := b.settings.layout.job(job)
-	all := map[int64]bool{}
 	// In this order: see lastOfBoth.
-	for _, stream := range []string{b.claims.Name, b.history.Name} {
-		slots, err := b.api.slots(ctx, stream, subject)
-		if err != nil {
-			return nil, asRead(startError("look into stream "+stream, err))
-		}
-		maps.Copy(all, slots)
+	claims, err := b.api.slots(ctx, b.claims.Name, subject)
+	if err != nil {
+		return knownSlots{}, asRead(startError("look into stream "+b.claims.Name, err))
 	}
-	slots := slices.Collect(maps.Keys(all))
-	slices.Sort(slots)
-	slices.Reverse(slots)
-	return slots, nil
+	history, err := b.api.slots(ctx, b.history.Name, subject)
+	if err != nil {
+		return knownSlots{}, asRead(startError("look into stream "+b.history.Name, err))
+	}
+	maps.Copy(history, claims)
+	all := slices.Collect(maps.Keys(history))
+	slices.SortFunc(all, func(a, b int64) int { return cmp.Compare(b, a) })
+	return knownSlots{all, claims}, nil
+}
+
+func (b *Backend) findSlot(known knownSlots, job string, slot int64) find {
+	f := find{b.history.Name, b.settings.layout.slot(job, slot)}
+	if known.claims[slot] {
+		f.stream = b.claims.Name
+	}
+	return f
 }

@@ -88,7 +88,7 @@ func TestLostFinish(t *testing.T) {
 	w := mustClaim(t, b, q, store.VerdictWon)
 	f := finishOf(q, w.Token, store.OutcomeFailed)
 	// The read goes through, the write's answer does not.
-	write, recorded := decideFinish(b.api.last(t.Context(), []find{b.findSlot("j", noon)})[0].stored, &f)
+	write, recorded := decideFinish(b.api.last(t.Context(), []find{{b.claims.Name, b.settings.layout.slot("j", noon)}})[0].stored, &f)
 	if !recorded {
 		t.Fatal("the finish is not recorded")
 	}

@@ -105,7 +105,7 @@ func TestOneWinnerThroughRestart(t *testing.T) {
 			// What the winners were told is what the store says.
 			b := open(t, map[string]any{"url": "nats://" + server.Addr(), "namespace": namespace})
 			for slot, w := range winners {
-				f := b.api.last(t.Context(), []find{b.findSlot("j", noon+int64(slot))})[0]
+				f := b.api.last(t.Context(), []find{{b.claims.Name, b.settings.layout.slot("j", noon+int64(slot))}})[0]
 				if f.err != nil || f.stored == nil || f.Instance != w[0] || tokens[int64(f.tok)] != 1 {
 					t.Fatalf("slot %d was won by %s; the store says %+v, %v", slot, w[0], f.stored, f.err)
 				}
