@@ -50,7 +50,11 @@ func (l *link) attach(ctx context.Context) (*session, error) {
 	s.wg.Go(func() { s.write(l.name, l.set.slotTTL, l.now) })
 	s.wg.Go(func() {
 		l.read(s, b, resume, deliveries)
-		s.fail(amqp.ErrClosed)
+		select {
+		case <-s.failed:
+		case <-time.After(time.Second): // for the reason, which comes another way
+			s.fail(amqp.ErrClosed)
+		}
 	})
 	if err := l.catchUp(ctx, s); err != nil {
 		s.fail(err)
