@@ -246,3 +246,47 @@ func TestFaultsInTheMiddle(t *testing.T) {
 		}
 	}
 }
+
+// What is remembered outlasts a rewrite of the server's log and a restart, also
+// by strategy idmp, whose server drops from the log what belongs to trimmed
+// entries.
+func TestMemoryOutlastsARewrite(t *testing.T) {
+	for _, strategy := range localStrategies(t) {
+		t.Run(strategy, func(t *testing.T) {
+			srv := startServer(t, "--appendonly", "yes", "--appendfsync", "always")
+			c := driver(t, srv.url())
+			b := open(t, options{"url": srv.url(), "strategy": strategy, "maxSize": 20, "historySize": 20})
+			base := claimNow("j")
+			var qs []store.ClaimRequest
+			for n := range int64(50) {
+				q := base
+				q.Slot, q.ID, q.HistorySize, q.Overlap = base.Slot+n, store.NewClaimID(), 1, store.OverlapAllow
+				qs = append(qs, q)
+			}
+			for i, r := range b.ClaimBatch(t.Context(), qs) {
+				if r.Err != nil || r.Answer.Verdict != store.VerdictWon {
+					t.Fatalf("claim %d: %+v, %v", i, r.Answer, r.Err)
+				}
+			}
+			if err := c.BgRewriteAOF(t.Context()).Err(); err != nil {
+				t.Fatal(err)
+			}
+			await(t, "the log is rewritten", func() bool {
+				info, err := c.Info(t.Context(), "persistence").Result()
+				p := parseInfo(info)
+				return err == nil && p["aof_rewrite_in_progress"] == "0" && p["aof_rewrite_scheduled"] == "0"
+			})
+			srv.kill()
+			if err := srv.start(); err != nil {
+				t.Fatal(err)
+			}
+			again := open(t, options{"url": srv.url(), "strategy": strategy, "maxSize": 20, "historySize": 20})
+			for _, q := range qs[30:] { // as many as every strategy here remembers
+				q.ID, q.Instance = store.NewClaimID(), "another"
+				if a, err := again.Claim(t.Context(), q); err != nil || a.Verdict == store.VerdictWon {
+					t.Errorf("slot %d after the restart: %+v, %v; it was granted before", q.Slot, a, err)
+				}
+			}
+		})
+	}
+}

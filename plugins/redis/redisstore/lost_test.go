@@ -18,7 +18,7 @@ var lostWays = []struct {
 // A claim whose answer is lost is executed once, is unknown, and asked again
 // with its id it is won: the same attempt, the same token.
 func TestLostAnswers(t *testing.T) {
-	for _, strategy := range []string{strategyLease, strategyStreamID, strategyScript} {
+	for _, strategy := range localStrategies(t) {
 		for _, way := range lostWays {
 			t.Run(strategy+"/"+way.name, func(t *testing.T) {
 				srv := startServer(t)

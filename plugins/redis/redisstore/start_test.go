@@ -97,10 +97,7 @@ func TestMissingRights(t *testing.T) {
 	p := startServer(t)
 	c := driver(t, p.url())
 	ctx := t.Context()
-	for _, strategy := range strategies {
-		if strategy == strategyIDMP {
-			continue // this server does not have it
-		}
+	for _, strategy := range localStrategies(t) {
 		needed := append(rightsNeeded(strategy), "info")
 		o := options{"addrs": p.addr(), "username": "app", "password": testSecret, "strategy": strategy, "namespace": strategy}
 		acl := func(without string) {
