@@ -81,9 +81,10 @@ func (a *api) holders(ctx context.Context, subject string) ([]string, error) {
 	return answer.Streams, json.Unmarshal(r.data, &answer)
 }
 
-// slots returns the slots of which a stream has messages that match the subject.
-func (a *api) slots(ctx context.Context, stream, subject string) (map[int64]bool, error) {
-	slots := map[int64]bool{}
+// slots returns the slots of which a stream has messages that match the subject,
+// each with its own subject, of the last era.
+func (a *api) slots(ctx context.Context, stream, subject string) (map[int64]string, error) {
+	slots := map[int64]string{}
 	for offset := 0; ; {
 		var answer struct {
 			State struct{ Subjects map[string]uint64 }
@@ -97,8 +98,9 @@ func (a *api) slots(ctx context.Context, stream, subject string) (map[int64]bool
 			return nil, err
 		}
 		for s := range answer.State.Subjects {
-			if slot, ok := slotOf(s); ok {
-				slots[slot] = true
+			e, slot, ok := parseSubject(s)
+			if before, _, _ := parseSubject(slots[slot]); ok && e > before {
+				slots[slot] = s
 			}
 		}
 		offset += len(answer.State.Subjects)
@@ -151,10 +153,11 @@ func (a *api) last(ctx context.Context, finds []find) []found {
 func parseStored(data []byte, f find) (*stored, error) {
 	var answer struct {
 		Message *struct {
-			Seq  uint64
-			Hdrs []byte
-			Data []byte
-			Time time.Time
+			Subject string
+			Seq     uint64
+			Hdrs    []byte
+			Data    []byte
+			Time    time.Time
 		}
 		Error *jetstream.APIError
 	}
@@ -175,6 +178,7 @@ func parseStored(data []byte, f find) (*stored, error) {
 		return nil, notApplied("message %d of stream %s, on %q, is no record of this plugin: %w; another program wrote it, or a newer version", m.Seq, f.stream, f.subject, err)
 	}
 	s := &stored{record: r, seq: m.Seq, tok: r.Token, time: m.Time.UnixMilli()}
+	e, _, _ := parseSubject(m.Subject)
 	origin, copied := originOf(m.Hdrs)
 	if copied {
 		s.seq = 0
@@ -182,9 +186,9 @@ func parseStored(data []byte, f find) (*stored, error) {
 	switch {
 	case r.Status != store.StatusRunning: // it names its token
 	case copied:
-		s.tok = r.token(origin)
+		s.tok = e.token(origin)
 	default:
-		s.tok = r.token(m.Seq)
+		s.tok = e.token(m.Seq)
 	}
 	return s, nil
 }

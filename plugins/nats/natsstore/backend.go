@@ -4,8 +4,6 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/anarchon-go/anarchon/core/store"
 	"github.com/anarchon-go/anarchon/storekit"
 )
@@ -16,15 +14,13 @@ import (
 type Backend struct {
 	storekit.Unimplemented
 
-	log       *slog.Logger
-	settings  settings
-	link      *link
-	api       *api
-	trimmer   *trimmer
-	claims    *jetstream.StreamConfig // as observed at the start
-	history   *jetstream.StreamConfig
-	tokenBase int64 // see metaTokenBase
-	about     store.Description
+	log      *slog.Logger
+	settings settings
+	link     *link
+	api      *api
+	trimmer  *trimmer
+	homes    homes
+	about    store.Description
 }
 
 var (
@@ -61,13 +57,16 @@ func (b *Backend) open(ctx context.Context, set settings) error {
 	warning, err := checkServer(version)
 	if err == nil {
 		b.api = newAPI(b.link, set.domain)
-		err = b.setUp(ctx)
+		var h *home
+		if h, err = b.setUp(ctx); err == nil {
+			b.homes.now.Store(h)
+			b.about = describe(&b.settings, version, h)
+		}
 	}
 	if err != nil {
 		b.link.close()
 		return err
 	}
-	b.about = describe(&b.settings, version, b.claims, b.history)
 	if warning != "" {
 		b.about.Warnings = append(b.about.Warnings, warning)
 	}
@@ -75,7 +74,7 @@ func (b *Backend) open(ctx context.Context, set settings) error {
 		b.log.Warn(w)
 	}
 	b.trimmer = newTrimmer(b.log, func(ctx context.Context, job string, size int) error {
-		return b.api.trim(ctx, b.history.Name, b.settings.layout.job(job), size)
+		return b.api.trim(ctx, b.settings.layout.history, b.settings.layout.job(job), size)
 	})
 	return nil
 }

@@ -120,7 +120,7 @@ func BenchmarkAgainstClient(b *testing.B) {
 		for c := range callers {
 			for i := range size {
 				q := claimOf(l.jobs[i], slot+int64(c))
-				r := conditional(l.settings.layout.slot("client "+q.Job, q.Slot), 0, l.claims.Name, claimRecord(&q, l.tokenBase).encode())
+				r := conditional(l.settings.layout.slot(eraOf(l.Backend), "client "+q.Job, q.Slot), 0, l.settings.layout.claims, claimRecord(&q).encode())
 				ack, err := js.PublishMsgAsync(&nats.Msg{Subject: r.subject, Header: r.header, Data: r.data})
 				if err != nil {
 					b.Fatal(err)

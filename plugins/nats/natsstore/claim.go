@@ -21,6 +21,10 @@ func (b *Backend) ClaimBatch(ctx context.Context, qs []store.ClaimRequest) []sto
 	ctx, cancel := context.WithTimeout(ctx, b.settings.callTimeout)
 	defer cancel()
 	c := &claiming{b: b, qs: qs, results: make([]store.Result[store.ClaimAnswer], len(qs))}
+	var err error
+	if c.home, err = b.home(ctx); err != nil {
+		return allFailed(c.results, err)
+	}
 	c.publish(ctx)
 	for n := 0; len(c.looks) > 0 && n < inFlightLooks; n++ {
 		if n > 0 {
@@ -34,9 +38,18 @@ func (b *Backend) ClaimBatch(ctx context.Context, qs []store.ClaimRequest) []sto
 	return c.results
 }
 
+// allFailed gives every item the same error.
+func allFailed[A any](results []store.Result[A], err error) []store.Result[A] {
+	for i := range results {
+		results[i].Err = err
+	}
+	return results
+}
+
 // claiming is a batch on its way.
 type claiming struct {
 	b       *Backend
+	home    *home
 	qs      []store.ClaimRequest
 	results []store.Result[store.ClaimAnswer]
 	looks   []claimLook
@@ -60,7 +73,7 @@ func (c *claiming) publish(ctx context.Context) {
 		case q.After > 0:
 			c.looks = append(c.looks, claimLook{i: i})
 		default:
-			requests = append(requests, conditional(c.b.settings.layout.slot(q.Job, q.Slot), 0, c.b.claims.Name, claimRecord(q, c.b.tokenBase).encode()))
+			requests = append(requests, conditional(c.subject(q), 0, c.home.claims.Name, claimRecord(q).encode()))
 			sent = append(sent, i)
 		}
 	}
@@ -72,17 +85,21 @@ func (c *claiming) publish(ctx context.Context) {
 		case p.refusal != nil:
 			c.looks = append(c.looks, claimLook{i, p.refusal})
 		default:
-			c.results[i].Answer = won(store.Token(c.b.tokenBase + int64(p.seq)))
+			c.results[i].Answer = won(c.home.era.token(p.seq))
 			c.b.trimmer.granted(c.qs[i].Job, c.qs[i].HistorySize)
 		}
 	}
+}
+
+func (c *claiming) subject(q *store.ClaimRequest) string {
+	return c.b.settings.layout.slot(c.home.era, q.Job, q.Slot)
 }
 
 // look answers what the records tell, and keeps what must be looked at again.
 func (c *claiming) look(ctx context.Context) {
 	finds := make([]find, len(c.looks))
 	for n, k := range c.looks {
-		finds[n] = find{c.b.claims.Name, c.b.settings.layout.slot(c.qs[k.i].Job, c.qs[k.i].Slot)}
+		finds[n] = find{c.home.claims.Name, c.subject(&c.qs[k.i])}
 	}
 	var again []claimLook
 	for n, f := range c.b.api.last(ctx, finds) {

@@ -86,11 +86,11 @@ func TestCluster(t *testing.T) {
 	t.Run("refused while another is stored", func(t *testing.T) {
 		b, seen := backends[0], map[fate]int{}
 		for i := range int64(200) {
-			subject := b.settings.layout.slot("in flight", noon+i)
+			subject := b.settings.layout.slot(eraOf(b), "in flight", noon+i)
 			var requests []request
 			for range 3 {
 				q := claimOf("in flight", noon+i)
-				requests = append(requests, conditional(subject, 0, b.claims.Name, claimRecord(&q, b.tokenBase).encode()))
+				requests = append(requests, conditional(subject, 0, b.settings.layout.claims, claimRecord(&q).encode()))
 			}
 			stored := 0
 			for _, p := range b.publish(t.Context(), requests) {

@@ -7,7 +7,7 @@ import (
 )
 
 func storedOf(q store.ClaimRequest, status store.Status) *stored {
-	r := claimRecord(&q, 0)
+	r := claimRecord(&q)
 	r.Status = status
 	return &stored{record: r, seq: 42, tok: 42, time: noon}
 }

@@ -11,20 +11,20 @@ import (
 
 // describe says what the store can do. It has no clock: the time of a message is
 // the server's, but the answer to a publish does not tell it.
-func describe(s *settings, version string, claims, history *jetstream.StreamConfig) store.Description {
+func describe(s *settings, version string, h *home) store.Description {
 	d := store.Description{
 		Kind: store.KindClaimOnly, Memory: store.Memory{Window: s.window}, Clock: store.ClockNone,
 		Fenced: true, History: true,
 		Product: "NATS " + version, Format: Format,
-		Warnings: warnings(s, claims, history),
+		Warnings: warnings(s, h.claims, h.history),
 		Settings: []store.Setting{
 			{Name: "namespace", Value: s.namespace},
-			{Name: "subjects", Value: strings.Join(claims.Subjects, " ")},
+			{Name: "subjects", Value: strings.Join(h.claims.Subjects, " ")},
 			{Name: "duplicateWindow", Value: s.window.String()},
 			{Name: "callTimeout", Value: s.callTimeout.String()},
 		},
 	}
-	for _, c := range []*jetstream.StreamConfig{claims, history} {
+	for _, c := range []*jetstream.StreamConfig{h.claims, h.history} {
 		d.Settings = append(d.Settings,
 			store.Setting{Name: c.Name + " storage", Value: strings.ToLower(c.Storage.String())},
 			store.Setting{Name: c.Name + " replicas", Value: strconv.Itoa(c.Replicas)},

@@ -22,7 +22,7 @@ func testSettings(t *testing.T) *settings {
 // TestDrift: what is weaker than we make it is named, what is stronger is let be.
 func TestDrift(t *testing.T) {
 	s := testSettings(t)
-	claims, history := func() *jetstream.StreamConfig { return s.claimsConfig(time.Now()) }, s.historyConfig
+	claims, history := func() *jetstream.StreamConfig { return s.claimsConfig(7) }, s.historyConfig
 	for name, c := range map[string]struct {
 		make   func() *jetstream.StreamConfig
 		change func(*jetstream.StreamConfig)
@@ -90,9 +90,9 @@ func TestDriftIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := options(t)
 			b := open(t, o)
-			stream := b.claims.Name
+			stream := b.settings.layout.claims
 			if name == "allow_rollup_hdrs" {
-				stream = b.history.Name // deny_purge can't be taken back
+				stream = b.settings.layout.history // deny_purge can't be taken back
 			}
 			edit(t, js, stream, change)
 			before := streamState(t, js, stream)
@@ -110,7 +110,7 @@ func TestWindowsThatDiffer(t *testing.T) {
 	js := admin(t, sharedURL(t))
 	o := options(t)
 	b := open(t, o)
-	before := streamState(t, js, b.claims.Name)
+	before := streamState(t, js, b.settings.layout.claims)
 	o["duplicateWindow"] = "1m"
 	d, err := open(t, o).Describe(t.Context())
 	if err != nil || d.Memory.Window != time.Minute {
@@ -118,7 +118,7 @@ func TestWindowsThatDiffer(t *testing.T) {
 	}
 	o["duplicateWindow"] = "10m"
 	refusedWith(t, o, store.ErrNotApplied, "max_age is 5m30s", "10m30s", "wait")
-	if after := streamState(t, js, b.claims.Name); after != before {
+	if after := streamState(t, js, b.settings.layout.claims); after != before {
 		t.Errorf("the stream was\n%s\nand is\n%s", before, after)
 	}
 }

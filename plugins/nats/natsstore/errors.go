@@ -129,6 +129,8 @@ func remedy(e *jetstream.APIError) string {
 		return ": the account may have no more streams; this plugin needs two per namespace"
 	case codeStoreFailed:
 		return ": the stream could not store it; a limit by count or size was put on the stream, or the disk failed"
+	case codeSubjectOverlap:
+		return ": another stream takes the subjects; give another subjectPrefix"
 	case codeStreamMismatch:
 		return ": another stream took the subject; the claims stream is gone, and restarting an instance makes it anew"
 	case codeReplicasUnsupported, codeNoPeers:

@@ -43,7 +43,7 @@ func newFake(t *testing.T) (*fake, *Backend) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	infos := map[string]*jetstream.StreamConfig{set.layout.claims: set.claimsConfig(time.UnixMilli(1000)), set.layout.history: set.historyConfig()}
+	infos := map[string]*jetstream.StreamConfig{set.layout.claims: set.claimsConfig(1000), set.layout.history: set.historyConfig()}
 	f.serve("$JS.API.STREAM.INFO.*", func(m *nats.Msg) string {
 		b, err := json.Marshal(map[string]any{"config": infos[m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]]})
 		if err != nil {
@@ -52,9 +52,18 @@ func newFake(t *testing.T) (*fake, *Backend) {
 		return string(b)
 	})
 	f.serve("$JS.API.STREAM.PURGE.*", func(*nats.Msg) string { return `{"success":true}` })
-	f.serve("$JS.API.STREAM.MSG.GET.*", func(*nats.Msg) string { return f.next(1) })
-	f.serve("anarchon.>", func(*nats.Msg) string { return f.next(0) })
-	f.script(func(int) string { return refusalOf(10071, "wrong last sequence: 0") }, nothing)
+	f.serve("$JS.API.STREAM.MSG.GET.*", func(m *nats.Msg) string {
+		if strings.Contains(string(m.Data), "=probe") {
+			return nothing(0)
+		}
+		return f.next(1)
+	})
+	f.serve("anarchon.>", func(m *nats.Msg) string {
+		if strings.Contains(m.Subject, "=probe") {
+			return refusalOf(10071, "wrong last sequence: 0")
+		}
+		return f.next(0)
+	})
 	return f, open(t, o)
 }
 
@@ -100,7 +109,7 @@ func nothing(int) string {
 
 // message is the answer about a subject with one.
 func message(seq uint64, r *record) string {
-	b, err := json.Marshal(map[string]any{"message": map[string]any{"seq": seq, "data": r.encode(), "time": time.UnixMilli(noon)}})
+	b, err := json.Marshal(map[string]any{"message": map[string]any{"subject": "anarchon.default.1000.j.0", "seq": seq, "data": r.encode(), "time": time.UnixMilli(noon)}})
 	if err != nil {
 		panic(err)
 	}
@@ -122,8 +131,8 @@ func TestRefusedClaims(t *testing.T) {
 	q := claimOf("j", noon)
 	stranger := claimOf("j", noon)
 	stranger.Instance = "b"
-	const base = 1000 // of the tokens
-	own, others := message(7, claimRecord(&q, base)), message(7, claimRecord(&stranger, base))
+	const base = 1000 // the era
+	own, others := message(7, claimRecord(&q)), message(7, claimRecord(&stranger))
 	const constant, inProcess, taken = "wrong last sequence", "duplicate message id is in process", "wrong last sequence: 7"
 	const full, disk = "maximum messages per subject exceeded", "write 1.blk: no space left on device"
 	won := store.ClaimAnswer{Verdict: store.VerdictWon, Attempt: 1, Token: base + 7}
@@ -190,9 +199,9 @@ func TestRefusedBatch(t *testing.T) {
 		case 1: // d, which was not published
 			return nothing(n)
 		case 2: // a
-			return message(1, claimRecord(&qs[0], 1000))
+			return message(1, claimRecord(&qs[0]))
 		default: // c
-			return after(5, message(3, claimRecord(&qs[3], 1000)))(n)
+			return after(5, message(3, claimRecord(&qs[3])))(n)
 		}
 	})
 	rs := b.ClaimBatch(t.Context(), qs)
@@ -213,7 +222,7 @@ func TestRefusedBatch(t *testing.T) {
 func TestRefusedFinishes(t *testing.T) {
 	f, b := newFake(t)
 	q := claimOf("j", noon)
-	running := claimRecord(&q, 1000)
+	running := claimRecord(&q)
 	failed := *running
 	failed.Status, failed.Token = store.StatusFailed, 1007
 	req := finishOf(q, 1007, store.OutcomeSuccess)
@@ -264,7 +273,7 @@ func TestLimitWhileRunning(t *testing.T) {
 	b := open(t, o)
 	q := claimOf("j", noon)
 	w := mustClaim(t, b, q, store.VerdictWon)
-	edit(t, js, b.claims.Name, func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject, c.DiscardNewPerSubject = 1, true })
+	edit(t, js, b.settings.layout.claims, func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject, c.DiscardNewPerSubject = 1, true })
 	mustClaim(t, b, claimOf("j", noon), store.VerdictFinished)
 	if again := mustClaim(t, b, q, store.VerdictWon); again != w {
 		t.Errorf("%+v; want %+v", again, w)

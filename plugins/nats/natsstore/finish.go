@@ -18,6 +18,10 @@ func (b *Backend) FinishBatch(ctx context.Context, qs []store.FinishRequest) []s
 	ctx, cancel := context.WithTimeout(ctx, b.settings.callTimeout)
 	defer cancel()
 	f := &finishing{b: b, qs: qs, results: make([]store.Result[store.FinishAnswer], len(qs))}
+	var err error
+	if f.home, err = b.home(ctx); err != nil {
+		return allFailed(f.results, err)
+	}
 	for i := range qs {
 		err := qs[i].Validate()
 		if err == nil && qs[i].Outcome == store.OutcomeReleased {
@@ -44,6 +48,7 @@ func (b *Backend) FinishBatch(ctx context.Context, qs []store.FinishRequest) []s
 // finishing is a batch on its way.
 type finishing struct {
 	b       *Backend
+	home    *home
 	qs      []store.FinishRequest
 	results []store.Result[store.FinishAnswer]
 	left    []int
@@ -64,8 +69,7 @@ func (f *finishing) step(ctx context.Context) {
 			f.results[i].Answer.Recorded = recorded
 			continue
 		}
-		subject := f.b.settings.layout.slot(f.qs[i].Job, f.qs[i].Slot)
-		requests = append(requests, conditional(subject, s.seq, f.b.claims.Name, write.encode()))
+		requests = append(requests, conditional(f.subject(&f.qs[i]), s.seq, f.home.claims.Name, write.encode()))
 		sent = append(sent, i)
 	}
 	f.left = nil
@@ -84,30 +88,39 @@ func (f *finishing) step(ctx context.Context) {
 	}
 }
 
+func (f *finishing) subject(q *store.FinishRequest) string {
+	return f.b.settings.layout.slot(f.home.era, q.Job, q.Slot)
+}
+
 // read finds the records of what is left. A run that was longer than the window
 // has its record in the history only; the subject is free then, and the finish
 // expects it to be so.
 func (f *finishing) read(ctx context.Context) []found {
-	finds := make([]find, len(f.left))
+	firsts, elses := make([]find, len(f.left)), make([]find, len(f.left))
 	for n, i := range f.left {
-		finds[n] = find{f.b.claims.Name, f.b.settings.layout.slot(f.qs[i].Job, f.qs[i].Slot)}
+		q := &f.qs[i]
+		firsts[n] = find{f.home.claims.Name, f.subject(q)}
+		elses[n] = find{f.home.history.Name, f.b.settings.layout.slotEver(q.Job, q.Slot)}
 	}
-	return f.b.lastOfBoth(ctx, finds)
+	return f.b.lastOf(ctx, firsts, elses)
 }
 
-// lastOfBoth looks up messages, and for what the claims stream has not, into the
-// history. In this order: a record is copied long before the first forgets it.
-func (b *Backend) lastOfBoth(ctx context.Context, finds []find) []found {
-	all := b.api.last(ctx, finds)
+// lastOf looks up messages, and where there is none, looks up another in its
+// stead. Who looks into the claims stream first and then into the history misses
+// nothing: a record is copied long before the first forgets it.
+func (b *Backend) lastOf(ctx context.Context, firsts, elses []find) []found {
+	all := b.api.last(ctx, firsts)
 	var again []find
 	var at []int
 	for n, f := range all {
-		if f.stored == nil && f.err == nil && finds[n].stream == b.claims.Name {
-			again = append(again, find{b.history.Name, finds[n].subject})
+		b.homes.doubt(f.err)
+		if f.stored == nil && f.err == nil && elses[n] != firsts[n] {
+			again = append(again, elses[n])
 			at = append(at, n)
 		}
 	}
 	for k, f := range b.api.last(ctx, again) {
+		b.homes.doubt(f.err)
 		all[at[k]] = f
 	}
 	return all

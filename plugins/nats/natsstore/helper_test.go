@@ -193,6 +193,8 @@ func edit(t testing.TB, js jetstream.JetStream, stream string, change func(*jets
 	}
 }
 
+func eraOf(b *Backend) era { return b.homes.now.Load().era }
+
 const noon = 1_790_000_000_000 // some noon, Unix milliseconds
 
 func claimOf(job string, slot int64) store.ClaimRequest {

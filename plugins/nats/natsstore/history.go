@@ -35,11 +35,7 @@ func (b *Backend) History(ctx context.Context, q store.HistoryRequest) (store.Hi
 	wanted = wanted[:min(len(wanted), q.Limit, maxPage)]
 
 	// The newest slot's record says how many there are to be.
-	finds := []find{b.findSlot(known, q.Job, known.all[0])}
-	for _, slot := range wanted {
-		finds = append(finds, b.findSlot(known, q.Job, slot))
-	}
-	all := b.lastOfBoth(ctx, finds)
+	all := b.lookUpSlots(ctx, known, append([]int64{known.all[0]}, wanted...))
 	size := store.MaxHistory
 	if newest := all[0]; newest.err != nil {
 		return store.HistoryAnswer{}, newest.err
@@ -61,33 +57,45 @@ func (b *Backend) History(ctx context.Context, q store.HistoryRequest) (store.Hi
 	return answer, nil
 }
 
-// knownSlots are a job's slots of which there is a record.
+// knownSlots are a job's slots of which there is a record, with their subjects.
 type knownSlots struct {
-	all    []int64 // newest first
-	claims map[int64]bool
+	all             []int64 // newest first
+	claims, history map[int64]string
 }
 
-func (b *Backend) slots(ctx context.Context, job string) (knownSlots, error) {
-	subject := b.settings.layout.job(job)
-	// In this order: see lastOfBoth.
-	claims, err := b.api.slots(ctx, b.claims.Name, subject)
-	if err != nil {
-		return knownSlots{}, asRead(startError("look into stream "+b.claims.Name, err))
+// slots returns the job's slots. It looks into the claims stream first: see lastOf.
+func (b *Backend) slots(ctx context.Context, job string) (known knownSlots, err error) {
+	if _, err := b.home(ctx); err != nil {
+		return known, err
 	}
-	history, err := b.api.slots(ctx, b.history.Name, subject)
-	if err != nil {
-		return knownSlots{}, asRead(startError("look into stream "+b.history.Name, err))
+	l := &b.settings.layout
+	for _, stream := range []struct {
+		name  string
+		slots *map[int64]string
+	}{{l.claims, &known.claims}, {l.history, &known.history}} {
+		if *stream.slots, err = b.api.slots(ctx, stream.name, l.job(job)); err != nil {
+			b.homes.doubt(err)
+			return known, asRead(startError("look into stream "+stream.name, err))
+		}
 	}
-	maps.Copy(history, claims)
-	all := slices.Collect(maps.Keys(history))
-	slices.SortFunc(all, func(a, b int64) int { return cmp.Compare(b, a) })
-	return knownSlots{all, claims}, nil
+	union := maps.Clone(known.history)
+	maps.Copy(union, known.claims)
+	known.all = slices.SortedFunc(maps.Keys(union), func(a, b int64) int { return cmp.Compare(b, a) })
+	return known, nil
 }
 
-func (b *Backend) findSlot(known knownSlots, job string, slot int64) find {
-	f := find{b.history.Name, b.settings.layout.slot(job, slot)}
-	if known.claims[slot] {
-		f.stream = b.claims.Name
+func (b *Backend) lookUpSlots(ctx context.Context, known knownSlots, slots []int64) []found {
+	firsts, elses := make([]find, len(slots)), make([]find, len(slots))
+	for n, slot := range slots {
+		in, copied := known.claims[slot], known.history[slot]
+		if copied == "" { // it was not there yet
+			copied = in
+		}
+		elses[n] = find{b.settings.layout.history, copied}
+		firsts[n] = elses[n]
+		if in != "" {
+			firsts[n] = find{b.settings.layout.claims, in}
+		}
 	}
-	return f
+	return b.lastOf(ctx, firsts, elses)
 }

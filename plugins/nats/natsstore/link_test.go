@@ -88,14 +88,14 @@ func TestLostFinish(t *testing.T) {
 	w := mustClaim(t, b, q, store.VerdictWon)
 	f := finishOf(q, w.Token, store.OutcomeFailed)
 	// The read goes through, the write's answer does not.
-	write, recorded := decideFinish(b.api.last(t.Context(), []find{{b.claims.Name, b.settings.layout.slot("j", noon)}})[0].stored, &f)
+	write, recorded := decideFinish(b.api.last(t.Context(), []find{{b.settings.layout.claims, b.settings.layout.slot(eraOf(b), "j", noon)}})[0].stored, &f)
 	if !recorded {
 		t.Fatal("the finish is not recorded")
 	}
 	p.mute.Store(true)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	r := conditional(b.settings.layout.slot("j", noon), uint64(int64(w.Token)-b.tokenBase), b.claims.Name, write.encode())
+	r := conditional(b.settings.layout.slot(eraOf(b), "j", noon), uint64(int64(w.Token)-int64(eraOf(b))), b.settings.layout.claims, write.encode())
 	if got := b.publish(ctx, []request{r})[0]; !errors.Is(got.err, store.ErrUnknown) {
 		t.Fatalf("%+v; want unknown", got)
 	}

@@ -14,9 +14,9 @@ import (
 // needed is what the README says that a user must be allowed to publish, for the
 // default namespace and prefixes.
 var needed = []string{
-	"anarchon.default.*.*",
+	"anarchon.default.*.*.*",
 	"$JS.API.STREAM.INFO.anarchon_default_claims", "$JS.API.STREAM.INFO.anarchon_default_history",
-	"$JS.API.STREAM.CREATE.anarchon_default_claims", "$JS.API.STREAM.CREATE.anarchon_default_history",
+	"$JS.API.STREAM.NAMES", "$JS.API.STREAM.CREATE.anarchon_default_claims", "$JS.API.STREAM.CREATE.anarchon_default_history",
 	"$JS.API.STREAM.MSG.GET.anarchon_default_claims", "$JS.API.STREAM.MSG.GET.anarchon_default_history",
 	"$JS.API.STREAM.PURGE.anarchon_default_history",
 }
@@ -47,15 +47,16 @@ func TestPermissions(t *testing.T) {
 			t.Errorf("%+v", h)
 		}
 		// Once the streams are there, nobody needs to make them.
-		open(t, as(s.ClientURL(), "less3"))
-		open(t, as(s.ClientURL(), "less4"))
+		for _, n := range []string{"less3", "less4", "less5"} {
+			open(t, as(s.ClientURL(), n))
+		}
 	})
 	for i, subject := range needed {
 		t.Run("without "+subject, func(t *testing.T) {
 			t.Parallel()
 			s := configured(t, conf)
 			start := time.Now()
-			refusedWith(t, as(s.ClientURL(), fmt.Sprint("less", i)), store.ErrNotApplied, "may not publish", strings.TrimSuffix(subject, "*.*"))
+			refusedWith(t, as(s.ClientURL(), fmt.Sprint("less", i)), store.ErrNotApplied, "may not publish", strings.TrimSuffix(subject, "*.*.*"))
 			if took := time.Since(start); took > 5*time.Second {
 				t.Errorf("it took %v", took)
 			}
@@ -85,7 +86,7 @@ func TestPermissionsTakenWhileRunning(t *testing.T) {
 		_, err := b.Claim(t.Context(), claimOf("j", noon))
 		result <- err
 	}()
-	subject := b.settings.layout.slot("j", noon)
+	subject := b.settings.layout.slot(eraOf(b), "j", noon)
 	awaitWaiting(t, b, subject)
 	p.say(t, fmt.Sprintf("-ERR 'Permissions Violation for Publish to %q'\r\n", "another.subject"))
 	p.say(t, fmt.Sprintf("-ERR 'Permissions Violation for Publish to %q'\r\n", subject))

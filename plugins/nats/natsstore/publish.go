@@ -41,6 +41,11 @@ func (b *Backend) publish(ctx context.Context, requests []request) []published {
 	all := make([]published, len(requests))
 	for i, r := range b.link.exchange(ctx, requests) {
 		all[i] = parseAck(r)
+		if all[i].refusal != nil {
+			b.homes.doubt(all[i].refusal)
+		} else {
+			b.homes.doubt(all[i].err)
+		}
 	}
 	return all
 }

@@ -18,11 +18,9 @@ type record struct {
 	Status      store.Status `json:"status"`
 	HistorySize int          `json:"historySize"`
 	Fingerprint string       `json:"fingerprint,omitempty"`
-	// TokenBase and the sequence of the claim's message are the token.
-	TokenBase int64 `json:"tokenBase"`
 
 	// The finish adds these. Token and StartedAt repeat what the claim's message
-	// said by its sequence and its time.
+	// said by its era and sequence, and by its time.
 	Token     store.Token `json:"token,omitempty"`
 	StartedAt int64       `json:"startedAt,omitempty"`
 	Error     string      `json:"error,omitempty"`
@@ -32,10 +30,10 @@ type record struct {
 	all map[string]json.RawMessage
 }
 
-func claimRecord(q *store.ClaimRequest, tokenBase int64) *record {
+func claimRecord(q *store.ClaimRequest) *record {
 	return &record{
 		ID: q.ID.String(), Instance: q.Instance, Reason: q.Reason, Status: store.StatusRunning,
-		HistorySize: q.HistorySize, Fingerprint: q.Fingerprint, TokenBase: tokenBase,
+		HistorySize: q.HistorySize, Fingerprint: q.Fingerprint,
 	}
 }
 
@@ -67,9 +65,6 @@ func decodeRecord(b []byte) (*record, error) {
 	}
 	return r, nil
 }
-
-// token is that of the claim whose message has this sequence.
-func (r *record) token(seq uint64) store.Token { return store.Token(r.TokenBase + int64(seq)) }
 
 // stored is a record as it lies in a stream.
 type stored struct {

@@ -105,7 +105,7 @@ func TestOneWinnerThroughRestart(t *testing.T) {
 			// What the winners were told is what the store says.
 			b := open(t, map[string]any{"url": "nats://" + server.Addr(), "namespace": namespace})
 			for slot, w := range winners {
-				f := b.api.last(t.Context(), []find{{b.claims.Name, b.settings.layout.slot("j", noon+int64(slot))}})[0]
+				f := b.api.last(t.Context(), []find{{b.settings.layout.claims, b.settings.layout.slot(eraOf(b), "j", noon+int64(slot))}})[0]
 				if f.err != nil || f.stored == nil || f.Instance != w[0] || tokens[int64(f.tok)] != 1 {
 					t.Fatalf("slot %d was won by %s; the store says %+v, %v", slot, w[0], f.stored, f.err)
 				}
@@ -169,7 +169,7 @@ func TestRecordOutlivesEverything(t *testing.T) {
 				}
 			}
 			await(t, "the claims stream has forgotten", time.Minute, func() bool {
-				slots, err := b.api.slots(t.Context(), b.claims.Name, b.settings.layout.job("j"))
+				slots, err := b.api.slots(t.Context(), b.settings.layout.claims, b.settings.layout.job("j"))
 				return err == nil && len(slots) == 0
 			})
 			h := history(t, b, "j")

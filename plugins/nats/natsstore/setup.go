@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,115 +20,145 @@ import (
 // have to elect leaders first.
 const setUpTimeout = 15 * time.Second
 
+// home is the pair of streams as they were when last looked at.
+type home struct {
+	claims, history *jetstream.StreamConfig
+	era             era
+}
+
 // setUp makes the streams that are missing, checks those that are there, and
-// tries everything that the verbs will do.
-func (b *Backend) setUp(ctx context.Context) error {
+// tries everything that the verbs will do. It waits for a cluster to elect a
+// leader.
+func (b *Backend) setUp(ctx context.Context) (*home, error) {
 	ctx, cancel := context.WithTimeout(ctx, setUpTimeout)
 	defer cancel()
 	for {
-		err := b.trySetUp(ctx)
+		h, err := b.trySetUp(ctx)
+		if err == nil {
+			err = b.probe(ctx, h)
+		}
 		if !hasCode(err, codeClusterUnavailable) || ctx.Err() != nil {
-			return err
+			return h, err
 		}
 		pause(ctx, 4)
 	}
 }
 
-func (b *Backend) trySetUp(ctx context.Context) error {
+// trySetUp makes nothing before it has looked at what is there.
+func (b *Backend) trySetUp(ctx context.Context) (*home, error) {
 	s := &b.settings
-	claims, history := s.claimsConfig(time.Now()), s.historyConfig()
-	// Nothing is made before what is there was looked at.
-	haveClaims, err := b.lookUp(ctx, claims)
+	claims, err := b.lookUp(ctx, s.layout.claims)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	haveHistory, err := b.lookUp(ctx, history)
+	history, err := b.lookUp(ctx, s.layout.history)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, stream := range []struct {
-		have **jetstream.StreamInfo
-		want *jetstream.StreamConfig
-	}{{&haveClaims, claims}, {&haveHistory, history}} {
-		if *stream.have == nil {
-			if *stream.have, err = b.makeStream(ctx, stream.want); err != nil {
-				return err
-			}
+	if claims == nil && history != nil { // maybe another instance is making them
+		if claims, err = b.lookUp(ctx, s.layout.claims); err != nil {
+			return nil, err
 		}
 	}
-	b.claims, b.history = &haveClaims.Config, &haveHistory.Config
-	if b.tokenBase, err = tokenBase(b.claims); err != nil {
-		return err
+	switch {
+	case claims == nil && history != nil:
+		// The server would go on copying where it stopped in the stream before, and
+		// leave out the first messages of a new one.
+		return nil, notApplied("stream %s is gone, and %s, which is filled from it, is there; remove that too (the history is lost with it), or restore the other", s.layout.claims, s.layout.history)
+	case claims == nil:
+		if claims, err = b.makeStream(ctx, s.claimsConfig(era(time.Now().UnixMicro()))); err != nil {
+			return nil, err
+		}
 	}
-	return b.probe(ctx)
-}
-
-func tokenBase(claims *jetstream.StreamConfig) (int64, error) {
-	text := claims.Metadata[metaTokenBase]
-	base, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || base < 1 || base > 1<<53 {
-		return 0, notApplied("stream %s records %.40q as %s; it must be a time in Unix milliseconds: its metadata was changed by hand", claims.Name, text, metaTokenBase)
+	if history == nil {
+		if history, err = b.makeStream(ctx, s.historyConfig()); err != nil {
+			return nil, err
+		}
 	}
-	return base, nil
+	e, _ := s.layout.ofAll(claims.Subjects[0])
+	return &home{claims, history, e}, nil
 }
 
 // lookUp returns a stream that is there and as it must be; nil if there is none.
-func (b *Backend) lookUp(ctx context.Context, want *jetstream.StreamConfig) (*jetstream.StreamInfo, error) {
-	info, err := b.api.info(ctx, want.Name)
+func (b *Backend) lookUp(ctx context.Context, name string) (*jetstream.StreamConfig, error) {
+	info, err := b.api.info(ctx, name)
 	switch {
 	case hasCode(err, jetstream.JSErrCodeStreamNotFound):
 		return nil, nil
 	case err != nil:
-		return nil, startError("look for stream "+want.Name, err)
+		return nil, startError("look for stream "+name, err)
 	}
-	return info, checkStream(&info.Config, want)
+	return &info.Config, b.settings.check(&info.Config)
+}
+
+// check compares one of the two streams with what we would make.
+func (s *settings) check(have *jetstream.StreamConfig) error {
+	if have.Name == s.layout.history {
+		return checkStream(have, s.historyConfig())
+	}
+	var e era // its own, if it has one; else one that is none
+	if len(have.Subjects) == 1 {
+		e, _ = s.layout.ofAll(have.Subjects[0])
+	}
+	return checkStream(have, s.claimsConfig(e))
 }
 
 // makeStream makes a stream, unless another instance was faster.
-func (b *Backend) makeStream(ctx context.Context, want *jetstream.StreamConfig) (*jetstream.StreamInfo, error) {
+func (b *Backend) makeStream(ctx context.Context, want *jetstream.StreamConfig) (*jetstream.StreamConfig, error) {
+	if err := b.refuseNeighbours(ctx, want); err != nil {
+		return nil, err
+	}
 	info, err := b.api.create(ctx, want)
 	switch {
 	case hasCode(err, jetstream.JSErrCodeStreamNameInUse):
-		info, err = b.lookUp(ctx, want)
-		if info == nil && err == nil {
+		have, err := b.lookUp(ctx, want.Name)
+		if have == nil && err == nil {
 			err = notApplied("stream %s appeared and vanished while this instance started", want.Name)
 		}
-		return info, err
-	case hasCode(err, codeSubjectOverlap):
-		return nil, notApplied("make stream %s: the subjects %s belong to %s already; give another subjectPrefix, or remove what holds them", want.Name, want.Subjects, b.overlapping(ctx, want.Subjects[0]))
+		return have, err
 	case err != nil:
 		return nil, startError("make stream "+want.Name, err)
 	case info.Config.Metadata[metaFormat] == "":
 		return nil, notApplied("the server keeps no metadata of streams, where the store's format is recorded; it must be NATS %s or newer", oldestServer)
 	}
 	// A default of the account may have changed what we asked for.
-	return info, checkStream(&info.Config, want)
+	return &info.Config, b.settings.check(&info.Config)
 }
 
-// overlapping names the streams in the way, as far as we are told.
-func (b *Backend) overlapping(ctx context.Context, subject string) string {
-	names, err := b.api.holders(ctx, subject)
-	if err != nil || len(names) == 0 {
-		return "another stream"
+// refuseNeighbours looks for streams that take subjects of our namespace. Another
+// program's would get our claims; one of our own with another streamPrefix means
+// that instances are not configured alike, and each would have a memory of its
+// own.
+func (b *Backend) refuseNeighbours(ctx context.Context, want *jetstream.StreamConfig) error {
+	if len(want.Subjects) == 0 {
+		return nil
 	}
-	return "stream " + strings.Join(names, " and ")
+	names, err := b.api.holders(ctx, b.settings.layout.everything())
+	if err != nil {
+		return startError("look for streams with the same subjects", err)
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return name == want.Name })
+	if len(names) > 0 {
+		return notApplied("make stream %s: stream %s takes the subjects %s already; if instances give different streamPrefixes, let them give one, else give another subjectPrefix", want.Name, strings.Join(names, " and "), b.settings.layout.everything())
+	}
+	return nil
 }
 
 // probe does what the verbs will do, in a way that changes nothing, so that a
 // permission which is missing is named at the start and not when a run is due.
-func (b *Backend) probe(ctx context.Context) error {
-	subject := b.settings.layout.probe()
+func (b *Backend) probe(ctx context.Context, h *home) error {
+	subject := b.settings.layout.probe(h.era)
 	// No stream gets so far, so this is refused, by the stream and after all else.
-	impossible := conditional(subject, math.MaxInt64, b.claims.Name, []byte("{}"))
+	impossible := conditional(subject, math.MaxInt64, h.claims.Name, []byte("{}"))
 	switch p := parseAck(b.link.ask(ctx, impossible)); {
 	case p.err != nil:
 		return startError("try a claim", p.err)
 	case p.refusal == nil:
-		return notApplied("try a claim: stream %s took a message that expected the sequence %d; what answers on %q is no JetStream of version %s or newer", b.claims.Name, math.MaxInt64, subject, oldestServer)
+		return notApplied("try a claim: stream %s took a message that expected the sequence %d; what answers on %q is no JetStream of version %s or newer", h.claims.Name, math.MaxInt64, subject, oldestServer)
 	case fateOf(p.refusal) != fateTaken && fateOf(p.refusal) != fateInFlight:
 		return startError("try a claim", p.refusal)
 	}
-	for _, stream := range []string{b.claims.Name, b.history.Name} {
+	for _, stream := range []string{h.claims.Name, h.history.Name} {
 		if _, err := b.api.slots(ctx, stream, subject); err != nil {
 			return startError("try to look into stream "+stream, err)
 		}
@@ -135,7 +166,7 @@ func (b *Backend) probe(ctx context.Context) error {
 			return startError("try to read stream "+stream, f.err)
 		}
 	}
-	return startError("try to trim stream "+b.history.Name, b.api.trim(ctx, b.history.Name, subject, 1))
+	return startError("try to trim stream "+h.history.Name, b.api.trim(ctx, h.history.Name, subject, 1))
 }
 
 // conditional is a publish that is stored only if the last message on its subject

@@ -236,11 +236,17 @@ func TestStreamsOfOthers(t *testing.T) {
 		}
 		refusedWith(t, o, store.ErrNotApplied, name, "subjectPrefix")
 	})
+	t.Run("ours, with another streamPrefix", func(t *testing.T) {
+		o := options(t)
+		b := open(t, o)
+		o["streamPrefix"] = "other"
+		refusedWith(t, o, store.ErrNotApplied, b.settings.layout.claims, "streamPrefix")
+	})
 	t.Run("another namespace", func(t *testing.T) {
 		o := options(t)
 		b := open(t, o)
-		edit(t, js, b.claims.Name, func(c *jetstream.StreamConfig) { c.Metadata[metaNamespace] = "other" })
-		refusedWith(t, o, store.ErrNotApplied, b.claims.Name, "other")
+		edit(t, js, b.settings.layout.claims, func(c *jetstream.StreamConfig) { c.Metadata[metaNamespace] = "other" })
+		refusedWith(t, o, store.ErrNotApplied, b.settings.layout.claims, "other")
 	})
 }
 

@@ -12,11 +12,6 @@ const (
 	metaFormat    = "anarchon.format"
 	metaNamespace = "anarchon.namespace"
 	metaRole      = "anarchon.stream" // claims or history
-	// metaTokenBase, of the claims stream, is what sequences are added to, so that
-	// tokens rise also if the stream was removed and made anew: the time of its
-	// making, Unix milliseconds. JetStream's first_seq would do the same, but NATS
-	// 2.10 empties a stream that has one whenever it restarts.
-	metaTokenBase = "anarchon.tokenBase"
 )
 
 const (
@@ -54,13 +49,14 @@ func (s *settings) storage() jetstream.StorageType {
 
 // claimsConfig is the stream that remembers. Messages leave it by age only; if
 // it is ever full it refuses, and does not forget.
-func (s *settings) claimsConfig(now time.Time) *jetstream.StreamConfig {
-	meta := s.metadata(roleClaims)
-	meta[metaTokenBase] = strconv.FormatInt(now.UnixMilli(), 10)
+//
+// Its sequences count from 1, and tokens from its era. JetStream's first_seq would
+// do without eras, but NATS 2.10 empties a stream that has one when it restarts.
+func (s *settings) claimsConfig(e era) *jetstream.StreamConfig {
 	return &jetstream.StreamConfig{
 		Name:              s.layout.claims,
 		Description:       "anarchon: who runs which slot; do not edit",
-		Subjects:          []string{s.layout.all()},
+		Subjects:          []string{s.layout.all(e)},
 		Retention:         jetstream.LimitsPolicy,
 		Discard:           jetstream.DiscardNew,
 		MaxAge:            s.window + margin(s.window),
@@ -73,7 +69,7 @@ func (s *settings) claimsConfig(now time.Time) *jetstream.StreamConfig {
 		Replicas:          s.replicas,
 		DenyDelete:        true,
 		DenyPurge:         true,
-		Metadata:          meta,
+		Metadata:          s.metadata(roleClaims),
 	}
 }
 

@@ -3,9 +3,10 @@ package natsstore
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"math"
 	"strconv"
 	"strings"
+
+	"github.com/anarchon-go/anarchon/core/store"
 )
 
 // spell writes name with the bytes of plain as they are and every other byte as
@@ -55,9 +56,29 @@ func asset(namespace string) string {
 }
 
 // layout is where a namespace has its things.
+//
+// The subject of a slot is root, era, job and slot. An era is the life of a claims
+// stream, named by the time of its making. The stream takes the subjects of its
+// own era only, so that who has not noticed that the streams were removed and made
+// anew gets no answer, instead of a token that was given before.
 type layout struct {
 	claims, history string // streams
-	root            string // of all subjects: the prefix and the namespace, ends in a dot
+	root            string // the prefix and the namespace, ends in a dot
+}
+
+// era is the time at which a claims stream was made, Unix microseconds: tokens
+// count from it, and those of the next era are greater as long as fewer than a
+// million are granted in a second.
+type era int64
+
+func (e era) String() string { return strconv.FormatInt(int64(e), 10) }
+
+// token is that of the claim whose message has this sequence.
+func (e era) token(seq uint64) store.Token { return store.Token(int64(e) + int64(seq)) }
+
+func parseEra(text string) (era, bool) {
+	e, err := strconv.ParseInt(text, 10, 64)
+	return era(e), err == nil && e > 0 && e < 1<<53 && era(e).String() == text
 }
 
 func newLayout(streamPrefix, subjectPrefix, namespace string) layout {
@@ -69,23 +90,45 @@ func newLayout(streamPrefix, subjectPrefix, namespace string) layout {
 	}
 }
 
-// all matches the subjects of all slots.
-func (l *layout) all() string { return l.root + "*.*" }
+// all matches the subjects of an era.
+func (l *layout) all(e era) string { return l.root + e.String() + ".*.*" }
 
-// job matches the subjects of a job's slots.
-func (l *layout) job(name string) string { return l.root + token(name) + ".*" }
+// ofAll reads the era from what all returned.
+func (l *layout) ofAll(subject string) (era, bool) {
+	text, ok1 := strings.CutPrefix(subject, l.root)
+	text, ok2 := strings.CutSuffix(text, ".*.*")
+	e, ok3 := parseEra(text)
+	return e, ok1 && ok2 && ok3
+}
+
+// everything matches the subjects of all eras.
+func (l *layout) everything() string { return l.root + "*.*.*" }
+
+// job matches the subjects of a job's slots in all eras.
+func (l *layout) job(name string) string { return l.root + "*." + token(name) + ".*" }
 
 // slot is the subject of one slot.
-func (l *layout) slot(job string, slot int64) string {
-	return l.root + token(job) + "." + strconv.FormatInt(slot, 10)
+func (l *layout) slot(e era, job string, slot int64) string {
+	return l.root + e.String() + "." + token(job) + "." + strconv.FormatInt(slot, 10)
+}
+
+// slotEver matches the subjects of one slot in all eras.
+func (l *layout) slotEver(job string, slot int64) string {
+	return l.root + "*." + token(job) + "." + strconv.FormatInt(slot, 10)
 }
 
 // probe is a subject among those of the slots that no job can have: "=pr" is no
 // spelling of a byte.
-func (l *layout) probe() string { return l.root + "=probe.0" }
+func (l *layout) probe(e era) string { return l.root + e.String() + ".=probe.0" }
 
-// slotOf reads the slot from a subject.
-func slotOf(subject string) (int64, bool) {
-	slot, err := strconv.ParseInt(subject[strings.LastIndexByte(subject, '.')+1:], 10, 64)
-	return slot, err == nil && slot != math.MinInt64
+// parseSubject reads era and slot from the subject of a slot.
+func parseSubject(subject string) (e era, slot int64, ok bool) {
+	parts := strings.Split(subject, ".")
+	if len(parts) < 3 {
+		return 0, 0, false
+	}
+	parts = parts[len(parts)-3:]
+	e, ok = parseEra(parts[0])
+	slot, err := strconv.ParseInt(parts[2], 10, 64)
+	return e, slot, ok && err == nil
 }

@@ -25,7 +25,7 @@ func TestNamesStayApart(t *testing.T) {
 	subjects, streams := map[string]string{}, map[string]string{}
 	for _, name := range nastyNames {
 		l := newLayout("p", "s", name)
-		subject := l.slot(name, -5)
+		subject := l.slot(77, name, -5)
 		if was, twice := subjects[subject]; twice {
 			t.Errorf("%q and %q have the subject %q", was, name, subject)
 		}
@@ -40,10 +40,13 @@ func TestNamesStayApart(t *testing.T) {
 		if !assetChars.MatchString(asset(name)) || len(l.history) > 255 {
 			t.Errorf("asset(%.40q) = %q, stream %q", name, asset(name), l.history)
 		}
-		if slot, ok := slotOf(subject); !ok || slot != -5 {
-			t.Errorf("slotOf(%q) = %d, %v", subject, slot, ok)
+		if e, slot, ok := parseSubject(subject); !ok || slot != -5 || e != 77 {
+			t.Errorf("parseSubject(%q) = %v, %d, %v", subject, e, slot, ok)
 		}
-		if subject == l.probe() {
+		if e, ok := l.ofAll(l.all(77)); !ok || e != 77 {
+			t.Errorf("ofAll(%q) = %v, %v", l.all(77), e, ok)
+		}
+		if subject == l.probe(77) {
 			t.Errorf("job %q has the subject of the probe", name)
 		}
 	}
@@ -55,7 +58,7 @@ func TestLayout(t *testing.T) {
 	if got != want {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
-	if s, want := got.slot("invoices/nightly.v2", noon), "svc.jobs.Billing=202.invoices/nightly=2Ev2.1790000000000"; s != want {
+	if s, want := got.slot(1796064537798, "invoices/nightly.v2", noon), "svc.jobs.Billing=202.1796064537798.invoices/nightly=2Ev2.1790000000000"; s != want {
 		t.Errorf("slot: %q; want %q", s, want)
 	}
 }
@@ -93,4 +96,18 @@ func FuzzParsePage(f *testing.F) {
 			t.Errorf("page %q is read as %d", s, slot)
 		}
 	})
+}
+
+func TestParseSubject(t *testing.T) {
+	for _, s := range []string{"", "a", "a.b", "a.b.c", "a.0.j.5", "a.-1.j.5", "a.07.j.5", "a.7.j.x", "a.7.j.", "a.9007199254740993.j.5", "a.7.j.99999999999999999999"} {
+		if e, slot, ok := parseSubject(s); ok {
+			t.Errorf("%q: %v, %d", s, e, slot)
+		}
+	}
+	l := newLayout("p", "s", "n")
+	for _, s := range []string{"", "s.n.7.*", "s.n.>", "s.n.x.*.*", "s.m.7.*.*", "s.n.7.7.*.*", "s.n.007.*.*"} {
+		if e, ok := l.ofAll(s); ok {
+			t.Errorf("%q: %v", s, e)
+		}
+	}
 }

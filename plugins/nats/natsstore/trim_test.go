@@ -21,7 +21,7 @@ func TestHistorySize(t *testing.T) {
 	mustClaim(t, b, quiet, store.VerdictWon)
 	// A new stream takes a moment until copying begins.
 	await(t, "the server copies", 10*time.Second, func() bool {
-		slots, err := b.api.slots(t.Context(), b.history.Name, b.settings.layout.job("quiet"))
+		slots, err := b.api.slots(t.Context(), b.settings.layout.history, b.settings.layout.job("quiet"))
 		return err == nil && len(slots) == 1
 	})
 	run := func(from, to int64, size int) {
@@ -51,7 +51,7 @@ func TestHistorySize(t *testing.T) {
 	kept := func(most int) {
 		t.Helper()
 		await(t, fmt.Sprintf("at most %d runs are stored", most), 10*time.Second, func() bool {
-			slots, err := b.api.slots(t.Context(), b.history.Name, b.settings.layout.job("busy"))
+			slots, err := b.api.slots(t.Context(), b.settings.layout.history, b.settings.layout.job("busy"))
 			return err == nil && len(slots) >= 20 && len(slots) <= most
 		})
 	}

@@ -70,7 +70,7 @@ func TestLongRuns(t *testing.T) {
 	long, failed, taken := claimOf("j", noon), claimOf("j", noon+1), claimOf("j", noon+2)
 	wl, wf, wt := mustClaim(t, a, long, store.VerdictWon), mustClaim(t, a, failed, store.VerdictWon), mustClaim(t, a, taken, store.VerdictWon)
 	await(t, "the claims stream has forgotten", 30*time.Second, func() bool {
-		slots, err := b.api.slots(t.Context(), b.claims.Name, b.settings.layout.job("j"))
+		slots, err := b.api.slots(t.Context(), b.settings.layout.claims, b.settings.layout.job("j"))
 		return err == nil && len(slots) == 0
 	})
 	h := history(t, b, "j")
