@@ -34,6 +34,7 @@ func (d *driver) loop(ctx context.Context) error {
 		case <-d.inbox.signal:
 		case <-stop:
 			stop = nil
+			d.refuseJobs()
 			d.m.stop(d.now())
 		}
 		inputs = d.inbox.take(inputs)
@@ -51,6 +52,13 @@ func (d *driver) loop(ctx context.Context) error {
 		}
 		timer.Reset(d.m.wake(d.now()))
 	}
+}
+
+// refuseJobs makes Add say that a job would never run.
+func (d *driver) refuseJobs() {
+	d.mu.Lock()
+	d.stopping = true
+	d.mu.Unlock()
 }
 
 // settle waits until the calls that nobody needs any more, such as a recall, have

@@ -37,10 +37,15 @@ var errRemoved = errors.New("the job was removed from this instance")
 type PanicError struct {
 	Value any
 	Stack []byte
+
+	text string // asked for on the handler's goroutine: a value's own method may panic
 }
 
 // Error gives the panic's value and the stack.
 func (e *PanicError) Error() string {
+	if e.text != "" {
+		return e.text
+	}
 	if e.Value == nil {
 		return "handler called runtime.Goexit"
 	}

@@ -66,17 +66,29 @@ func (q *eventQueue) deliver() {
 	}
 }
 
+// tell logs an event and calls the callback. Both run foreign code: a panic of
+// one keeps neither the other nor later events from being told.
 func (q *eventQueue) tell(e Event) {
-	logEvent(q.log, e)
+	guarded(func() { logEvent(q.log, e) })
 	if q.onEvent == nil {
 		return
 	}
+	if v := guarded(func() { q.onEvent(e) }); v != "" {
+		guarded(func() {
+			q.log.LogAttrs(context.Background(), slog.LevelError, "the event callback panicked", slog.String("panic", v))
+		})
+	}
+}
+
+// guarded calls f and returns what it panicked with as text, "" if it did not.
+func guarded(f func()) (panicked string) {
 	defer func() {
 		if v := recover(); v != nil {
-			q.log.LogAttrs(context.Background(), slog.LevelError, "the event callback panicked", slog.String("panic", fmt.Sprint(v)))
+			panicked = fmt.Sprint(v)
 		}
 	}()
-	q.onEvent(e)
+	f()
+	return ""
 }
 
 // closeTimeout bounds how long a callback that blocks keeps Run from returning.

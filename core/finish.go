@@ -45,12 +45,13 @@ func (m *machine) handlerReturned(now instant, r *run, err error) {
 // which the handler was cancelled, not by the error: a library's error seldom
 // wraps the cause.
 func (m *machine) judge(r *run, err error) (store.Outcome, error) {
-	var panicked *PanicError
+	_, panicked := err.(*PanicError)
+	returned, _ := err.(*handlerError)
 	switch {
-	case errors.As(err, &panicked):
+	case panicked:
 		return store.OutcomeFailed, err
 	case errors.Is(r.cause, ErrTimeout):
-		if err == nil || errors.Is(err, ErrTimeout) {
+		if err == nil || returned != nil && returned.timedOut {
 			return store.OutcomeFailed, fmt.Errorf("%w after %v", ErrTimeout, r.job.spec.Timeout)
 		}
 		return store.OutcomeFailed, fmt.Errorf("%w after %v: %w", ErrTimeout, r.job.spec.Timeout, err)

@@ -51,7 +51,11 @@ func (j Job) check(defaults Timing, d store.Description) (Job, []string, error) 
 		fault("on unconfirmed is %d; it must be core.Continue or core.Cancel", j.OnUnconfirmed)
 	}
 	var warnings []string
-	gap, err := checkSchedule(j.Schedule)
+	var gap time.Duration
+	var err error
+	if panicked := guarded(func() { gap, err = checkSchedule(j.Schedule) }); panicked != "" {
+		err = fmt.Errorf("schedule %T panicked: %s; is it nil, and was the error of cron.Parse looked at?", j.Schedule, panicked)
+	}
 	if err != nil {
 		errs = append(errs, err)
 	} else {

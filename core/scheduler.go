@@ -26,10 +26,11 @@ type Scheduler struct {
 	inbox  inbox
 	events *eventQueue
 
-	mu      sync.Mutex
-	names   map[string]struct{}
-	health  error
-	started bool
+	mu       sync.Mutex
+	names    map[string]struct{}
+	health   error
+	started  bool
+	stopping bool
 }
 
 // describeTimeout bounds the one call that New makes.
@@ -47,7 +48,7 @@ func New(s store.Store, opts Options) (*Scheduler, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), describeTimeout)
 	defer cancel()
-	desc, err := s.Describe(ctx)
+	desc, err := describe(ctx, s)
 	if err != nil {
 		return nil, fmt.Errorf("core: the store does not describe itself: %w", err)
 	}
@@ -66,12 +67,22 @@ func New(s store.Store, opts Options) (*Scheduler, error) {
 	return sch, nil
 }
 
+// describe asks a store what it is. A store is foreign code, and the commonest
+// nil is a nil plugin in a store.Store.
+func describe(ctx context.Context, s store.Store) (desc store.Description, err error) {
+	if panicked := guarded(func() { desc, err = s.Describe(ctx) }); panicked != "" {
+		return desc, fmt.Errorf("it panicked: %s; was it opened, with storekit.Open, and the error looked at?", panicked)
+	}
+	return desc, err
+}
+
 // Instance returns the name of this instance.
 func (s *Scheduler) Instance() string { return s.opts.Instance }
 
 // Add adds a job, before Run or while it runs. The error lists every fault of
-// the job at once and is [ErrDuplicateJob] for a name that was added already;
-// each broken timing rule is in it as a [RuleError].
+// the job at once, each broken timing rule as a [RuleError]. A job without a
+// fault is refused with [ErrDuplicateJob] if its name was added already, and with
+// [ErrStopped] once the scheduler stops.
 func (s *Scheduler) Add(j Job) error {
 	full, warnings, err := j.check(s.opts.Timing, s.desc)
 	if err != nil {
@@ -79,6 +90,9 @@ func (s *Scheduler) Add(j Job) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.stopping {
+		return fmt.Errorf("core: job %q cannot be added any more: %w", clipName(j.Name), ErrStopped)
+	}
 	if _, ok := s.names[j.Name]; ok {
 		return fmt.Errorf("core: job %q: %w; Remove it first to replace it", clipName(j.Name), ErrDuplicateJob)
 	}

@@ -92,7 +92,7 @@ func (s *script) doHandler(w *words) error {
 	default:
 		return fmt.Errorf("a handler returns nil, an error or panics, not %q", word)
 	}
-	s.m.handlerReturned(s.instant, c.run, result)
+	s.m.handlerReturned(s.instant, c.run, settle(result))
 	s.turn()
 	return nil
 }

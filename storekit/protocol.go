@@ -39,8 +39,12 @@ const (
 	maxAnswer  = 8 << 20  // bytes of one page of history; a bigger one is asked for again, shorter
 )
 
-// lifelineGrace is how long a plugin that lost its host takes to close its store
-// before it exits regardless.
-const lifelineGrace = 5 * time.Second
+// How long a plugin takes to close its store before it exits regardless: when its
+// host asks it to stop, and when it has lost its host. The second is shorter: two
+// seconds after a host is gone, none of its plugins may be there.
+const (
+	stopGrace     = 5 * time.Second
+	lifelineGrace = 1500 * time.Millisecond
+)
 
 var handshake = plugin.HandshakeConfig{MagicCookieKey: cookieKey, MagicCookieValue: cookieValue}

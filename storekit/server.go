@@ -165,8 +165,8 @@ func (s *server) Health(context.Context, *pb.HealthRequest) (*pb.HealthResponse,
 }
 
 func (s *server) Stop(ctx context.Context, req *pb.StopRequest) (*pb.StopResponse, error) {
-	timeout := lifelineGrace
-	if ms := req.GetTimeoutMs(); ms > 0 && ms < lifelineGrace.Milliseconds() {
+	timeout := stopGrace
+	if ms := req.GetTimeoutMs(); ms > 0 && ms < stopGrace.Milliseconds() {
 		timeout = time.Duration(ms) * time.Millisecond
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -205,7 +205,7 @@ func (s *server) end(ctx context.Context, before phase) error {
 	defer s.endBase()
 	deadline, ok := ctx.Deadline()
 	if !ok {
-		deadline = time.Now().Add(lifelineGrace)
+		deadline = time.Now().Add(stopGrace)
 	}
 	half := time.AfterFunc(time.Until(deadline)/2, s.endBase)
 	defer half.Stop()

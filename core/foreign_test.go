@@ -1,0 +1,172 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/anarchon-go/anarchon/core"
+	"github.com/anarchon-go/anarchon/core/coretest"
+	"github.com/anarchon-go/anarchon/core/cron"
+	"github.com/anarchon-go/anarchon/core/store"
+)
+
+// events collects what an instance tells.
+type events struct {
+	mu  sync.Mutex
+	all []core.Event
+}
+
+func (r *events) add(e core.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, e)
+}
+
+// nilError is the classic mistake: a nil pointer returned as an error.
+type nilError struct{ text string }
+
+func (e *nilError) Error() string { return e.text }
+
+// slowError takes its time to say what it is.
+type slowError struct{ delay time.Duration }
+
+func (e slowError) Error() string { time.Sleep(e.delay); return "slow" }
+
+// TestHandlersErrorIsForeignCode: what an error's methods do happens on the
+// handler's goroutine, and never where leases are renewed.
+func TestHandlersErrorIsForeignCode(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"nil pointer": {(*nilError)(nil), "nilError that panics when asked for its text"},
+		"slow":        {slowError{8 * time.Second}, "slow"},
+		"plain":       {errors.New("plain"), "plain"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var rec events
+				s, err := core.New(coretest.NewStore(store.KindLease), core.Options{OnEvent: rec.add})
+				if err != nil {
+					t.Fatal(err)
+				}
+				first := true
+				err = s.Add(core.Job{Name: "bad", Schedule: core.Every(time.Minute), Handler: func(context.Context, core.Run) error {
+					if first {
+						first = false
+						return c.err
+					}
+					return nil
+				}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ticks := 0
+				err = s.Add(core.Job{Name: "good", Schedule: core.Every(time.Second), Handler: func(context.Context, core.Run) error {
+					ticks++
+					return nil
+				}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+				defer cancel()
+				if err := s.Run(ctx); err != nil {
+					t.Error(err)
+				}
+				if ticks < 88 {
+					t.Errorf("the other job ran %d times in 90 s of one each second", ticks)
+				}
+				var failed []core.Failed
+				for _, e := range rec.all {
+					if e, ok := e.(core.Failed); ok {
+						failed = append(failed, e)
+					}
+				}
+				if len(failed) != 1 || !strings.Contains(failed[0].Err.Error(), c.want) {
+					t.Errorf("failed events %v, want one with %q", failed, c.want)
+				}
+			})
+		})
+	}
+}
+
+// panicHandler is a slog handler that panics.
+type panicHandler struct{ slog.Handler }
+
+func (panicHandler) Enabled(context.Context, slog.Level) bool  { return true }
+func (panicHandler) Handle(context.Context, slog.Record) error { panic("handler of the log") }
+func (h panicHandler) WithAttrs([]slog.Attr) slog.Handler      { return h }
+
+func TestPanickingLoggerStopsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var rec events
+		s, err := core.New(coretest.NewStore(store.KindLease), core.Options{OnEvent: rec.add, Logger: slog.New(panicHandler{})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Add(core.Job{Name: "tick", Schedule: core.Every(time.Second), Handler: func(context.Context, core.Run) error { return nil }}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if err := s.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		n := 0
+		for _, e := range rec.all {
+			if _, ok := e.(core.Succeeded); ok {
+				n++
+			}
+		}
+		if n < 8 {
+			t.Errorf("%d runs succeeded in 10 s of one each second", n)
+		}
+	})
+}
+
+func TestAddAfterTheEndIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := core.New(coretest.NewStore(store.KindLease), core.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if err := s.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep(time.Second)
+		cancel()
+		wg.Wait()
+		err = s.Add(core.Job{Name: "late", Schedule: core.Every(time.Second), Handler: func(context.Context, core.Run) error { return nil }})
+		if !errors.Is(err, core.ErrStopped) {
+			t.Errorf("Add after the end: %v, want ErrStopped", err)
+		}
+	})
+}
+
+// TestNilsAreErrors: an error that was not looked at leaves a nil behind.
+func TestNilsAreErrors(t *testing.T) {
+	var nilStore *coretest.Store
+	if _, err := core.New(nilStore, core.Options{}); err == nil {
+		t.Error("New took a nil store in an interface")
+	}
+	s, err := core.New(coretest.NewStore(store.KindLease), core.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var nilSchedule *cron.Schedule
+	err = s.Add(core.Job{Name: "nil", Schedule: nilSchedule, Handler: func(context.Context, core.Run) error { return nil }})
+	if err == nil || !strings.Contains(err.Error(), "cron.Parse") {
+		t.Errorf("Add of a nil schedule: %v", err)
+	}
+}
