@@ -1,7 +1,6 @@
 package postgresstore
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -120,11 +119,7 @@ func remedy(err error) string {
 	if errors.As(err, &dns) && dns.IsNotFound {
 		return "; there is no such host: check the url"
 	}
-	var connect *pgconn.ConnectError
-	switch {
-	case errors.As(err, &connect) && errors.Is(err, context.DeadlineExceeded):
-		return "; nothing answered in time: check host, port and firewalls, or raise connectTimeout"
-	case errors.As(err, &connect) && errors.Is(err, syscall.ECONNREFUSED):
+	if errors.Is(err, syscall.ECONNREFUSED) {
 		return "; is the server running, and does it listen there?"
 	}
 	return ""

@@ -3,6 +3,7 @@ package postgresstore
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -77,6 +78,9 @@ func connect(ctx context.Context, pool *pgxpool.Pool, set settings) (*pgxpool.Co
 	ctx, cancel := context.WithTimeout(ctx, set.connectTimeout)
 	defer cancel()
 	conn, err := pool.Acquire(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w; nothing answered in time: check host, port and firewalls, or raise connectTimeout", err)
+	}
 	if err != nil {
 		return nil, notApplied("connect", err)
 	}
