@@ -76,7 +76,8 @@ func hintOf(err error, t *target, queue string) string {
 		return "name the authority that signed the broker's certificate by caFile"
 	case errors.As(err, &name):
 		return "the broker's certificate is for another name than the host in url"
-	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
+	// The driver tells the end of a connection within a handshake as a bad frame.
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), reply != nil && reply.Code == amqp.FrameError:
 		if t.tls == nil {
 			return "the broker closed the connection at once: is that a TLS port? Then use amqps:// in url"
 		}

@@ -175,9 +175,8 @@ func TestRestarts(t *testing.T) {
 	}
 	// Stopped first: a broker that is killed within moments of its very first
 	// stream forgets that it has streams; see the README.
-	if err := errors.Join(c.Stop(t.Context()), c.Again(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	ctl(t, c, "stop_app")
+	ctl(t, c, "start_app")
 	check(stays)
 	check(open(t, o))
 	if err := errors.Join(c.Kill(t.Context()), c.Again(t.Context())); err != nil {
