@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -48,6 +49,13 @@ func (c *confirmer) ask() *confirmation {
 func (q *confirmation) queue(ctx context.Context, pipe redis.Pipeliner) {
 	q.cmd = redis.NewIntCmd(ctx, "wait", q.of.replicas, q.of.timeout.Milliseconds())
 	_ = pipe.Process(ctx, onceInt{q.cmd})
+}
+
+// lose notes that some of the batch went elsewhere than the question.
+func (q *confirmation) lose() {
+	if q != nil {
+		q.cmd.SetErr(errors.New("some claims were sent on to another node of the Cluster"))
+	}
 }
 
 // report says so if fewer replicas have the batch, or if nobody knows.

@@ -56,11 +56,12 @@ func newPool(s *settings, key string) *pool {
 			MasterName: t.sentinelMaster, SentinelAddrs: t.addrs,
 			SentinelUsername: t.sentinelUsername, SentinelPassword: t.sentinelPassword,
 			Username: t.username, Password: t.password, DB: t.db,
-			DialTimeout: s.dialTimeout, DialerRetries: 1, TLSConfig: t.tls,
+			Dialer: dialer, DialTimeout: s.dialTimeout, DialerRetries: 1,
 			Protocol: protocol, MaxRetries: noRetries, DisableIdentity: true,
 			ReadTimeout: s.callTimeout, WriteTimeout: s.callTimeout, ContextTimeoutEnabled: true,
 			PoolSize: s.poolSize, PipelinePoolSize: onePool, PoolTimeout: s.callTimeout,
 		})
+		p.single.AddHook(dialHook{}) // the Sentinels are asked within a dial
 	default:
 		p.single = redis.NewClient(&redis.Options{
 			Addr: t.addrs[0], Username: t.username, Password: t.password, DB: t.db,
@@ -72,6 +73,25 @@ func newPool(s *settings, key string) *pool {
 		})
 	}
 	return p
+}
+
+// dialHook marks every error of a dial.
+type dialHook struct{}
+
+func (dialHook) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := next(ctx, network, addr)
+		if err != nil {
+			return nil, &dialError{err}
+		}
+		return conn, nil
+	}
+}
+
+func (dialHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+func (dialHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
 }
 
 func noMaintenance() *maintnotifications.Config {

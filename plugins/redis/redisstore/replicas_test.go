@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -86,7 +87,7 @@ func TestWaitReplicasWarning(t *testing.T) {
 // replica is still there, and tokens go on rising.
 func TestSentinel(t *testing.T) {
 	primary := startServer(t, "--repl-diskless-sync-delay", "0")
-	replicaOf(t, primary)
+	replica := replicaOf(t, primary)
 	file := filepath.Join(t.TempDir(), "sentinel.conf")
 	if err := os.WriteFile(file, fmt.Appendf(nil, `
 		sentinel monitor main 127.0.0.1 %d 1
@@ -107,6 +108,7 @@ func TestSentinel(t *testing.T) {
 	q := claimNow("j")
 	first := mustClaim(t, b, q, store.VerdictWon)
 	mustRefuse(t, o.with(options{"sentinelMaster": "other"}), store.ErrNotApplied, `"other"`)
+	mustRefuse(t, options{"url": sentinel.url()}, store.ErrNotApplied, "is a Sentinel", "sentinelMaster")
 
 	primary.kill()
 	await(t, "claims are answered after the failover", func() bool {
@@ -122,4 +124,11 @@ func TestSentinel(t *testing.T) {
 	if a := mustClaim(t, b, next, store.VerdictWon); a.Token <= first.Token {
 		t.Errorf("after the failover the token is %d; before it %d", a.Token, first.Token)
 	}
+	// With nobody left to say who the primary is, nothing can be sent.
+	sentinel.kill()
+	replica.kill()
+	await(t, "claims are surely not sent", func() bool {
+		_, err := b.Claim(bg, claimNow("gone"))
+		return errors.Is(err, store.ErrNotApplied)
+	})
 }

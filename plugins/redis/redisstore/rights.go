@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -18,7 +17,7 @@ var (
 	}
 	rightsOf = map[string][]string{
 		strategyLease: {
-			"hgetall KEY1", "hdel KEY1 f", "hvals KEY1", "zadd KEY1 0 m", "zcard KEY1",
+			"hgetall KEY1", "hdel KEY1 f", "hvals KEY1", "zadd KEY1 0 m",
 			"zrangebyscore KEY1 0 0", "zrevrangebyscore KEY1 0 0", "zremrangebyrank KEY1 0 0",
 		},
 		strategyStreamID: {
@@ -33,17 +32,6 @@ var (
 		},
 	}
 )
-
-// rightsNeeded are the names of the commands that a user of the strategy must be
-// allowed, besides INFO.
-func rightsNeeded(strategy string) []string {
-	names := map[string]bool{}
-	for _, line := range slices.Concat(rightsOfAll, rightsOf[strategy]) {
-		name, _, _ := strings.Cut(line, " ")
-		names[name] = true
-	}
-	return slices.Sorted(maps.Keys(names))
-}
 
 // checkRights asks the server which commands the user may not run on the
 // namespace's keys; the error names them. It runs none of them.

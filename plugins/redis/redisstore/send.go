@@ -73,11 +73,17 @@ func (p *pool) send(ctx context.Context, calls []call, confirm *confirmation) []
 	elsewhere := p.pipeline(ctx, client, calls, all, replies, true, confirm)
 	if len(elsewhere) > 0 {
 		p.follow(ctx, calls, elsewhere, replies)
+		confirm.lose()
 	}
+	failed := false
 	for i := range replies {
 		if replies[i].err != nil {
+			failed = true
 			replies[i].err = classify(calls[i].script.name, replies[i].err)
 		}
+	}
+	if failed && p.cluster != nil {
+		p.cluster.ReloadState(ctx) // in the background: another node may be the primary now
 	}
 	return replies
 }

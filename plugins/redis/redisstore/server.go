@@ -77,6 +77,8 @@ func (s *server) judge(set *settings) error {
 	// Valkey tells the version of Redis that it is compatible with.
 	v, ok := parseVersion(s.info["redis_version"])
 	switch {
+	case s.info["redis_mode"] == "sentinel":
+		return refuse("the server is a Sentinel; set sentinelMaster to the name of the primary that it watches")
 	case !ok:
 		return refuse("INFO tells no redis_version; is it a Redis or Valkey, and not a proxy?")
 	case v.less(oldest):

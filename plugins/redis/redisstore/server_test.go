@@ -48,6 +48,7 @@ func TestJudgeServer(t *testing.T) {
 		{strategyIDMP, false, map[string]string{"redis_version": "7.4.0"}, []string{"idmp", "7.4.0"}},
 		{strategyIDMP, false, map[string]string{"server_name": "valkey", "redis_version": "7.2.4", "valkey_version": "9.1.2"}, []string{"idmp", "Valkey 9.1.2"}},
 		{strategyLease, false, map[string]string{"role": "slave", "master_host": "p", "master_port": "1"}, []string{"replica of p:1", "primary"}},
+		{strategyLease, false, map[string]string{"redis_mode": "sentinel", "role": ""}, []string{"Sentinel", "sentinelMaster"}},
 		{strategyLease, false, map[string]string{"cluster_enabled": "1"}, []string{"option cluster"}},
 		{strategyLease, true, map[string]string{"cluster_enabled": "1"}, nil},
 		{strategyLease, false, map[string]string{"maxmemory_policy": "allkeys-lru"}, []string{"allkeys-lru", "noeviction"}},

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -90,6 +93,34 @@ func TestUnsafeServers(t *testing.T) {
 	node := startServer(t, "--cluster-enabled", "yes")
 	mustRefuse(t, options{"url": node.url()}, store.ErrNotApplied, "option cluster")
 	mustRefuse(t, options{"url": node.url(), "cluster": true}, store.ErrNotApplied, "slot") // it serves none
+}
+
+// rightsNeeded are the names of the commands that a user of the strategy must be
+// allowed, besides INFO.
+func rightsNeeded(strategy string) []string {
+	names := map[string]bool{}
+	for _, line := range slices.Concat(rightsOfAll, rightsOf[strategy]) {
+		name, _, _ := strings.Cut(line, " ")
+		names[name] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// The README's rules for a user are those that are looked for.
+func TestReadmeNamesTheRights(t *testing.T) {
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "A user who may do just what is needed")
+	section, _, _ = strings.Cut(section, "\n## ")
+	for _, strategy := range strategies {
+		for _, name := range rightsNeeded(strategy) {
+			if !regexp.MustCompile(`\+` + name + `\b`).MatchString(section) {
+				t.Errorf("strategy %s needs %s, which the README does not name", strategy, name)
+			}
+		}
+	}
 }
 
 // A right that is missing is named, whichever it is.

@@ -87,8 +87,5 @@ local function save(history)
     redis.call('HDEL', KEYS[3], run.id)
   end
   for run in pairs(changed) do redis.call('HSET', KEYS[1], 'run:' .. run.slot, value(run)) end
-  if history then
-    local over = redis.call('ZCARD', KEYS[2]) - history
-    if over > 0 then redis.call('ZREMRANGEBYRANK', KEYS[2], 0, over - 1) end
-  end
+  if history then redis.call('ZREMRANGEBYRANK', KEYS[2], 0, -history - 1) end
 end
