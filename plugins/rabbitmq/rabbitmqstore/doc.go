@@ -17,5 +17,5 @@
 // attach.go its beginning, write.go and deliver.go its two directions, and
 // link.go keeps one session after the other alive; verbs.go and backend.go are
 // what the SDK calls. See the plugin's README for what the broker must be, and
-// ADR.md for why it is a stream.
+// docs/adr/0008-rabbitmq-stream.md for why it is a stream.
 package rabbitmqstore
