@@ -54,7 +54,9 @@ func (c *Client) exchange(ctx context.Context, verb string, changes bool, call f
 		return c.fail(verb, class, context.Cause(ctx))
 	case code == codes.Unimplemented:
 		return c.fail(verb, store.ErrUnsupported, errors.New("the plugin does not know this call"))
-	case code == codes.Unavailable && g.waitEnded():
+	case (code == codes.Unavailable || code == codes.Canceled) && g.waitEnded():
+		// Canceled, while our context is not over: the connection was closed under the
+		// call when the plugin's end was noticed.
 		if !sent.Load() || !changes {
 			return c.fail(verb, class, errGone)
 		}
