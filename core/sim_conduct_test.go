@@ -68,6 +68,15 @@ func (h *simHandler) checkBelief() {
 	}
 }
 
+// checkUnconfirmed: the lease of a runner that was healthy all its length does not
+// run out.
+func (h *simHandler) checkUnconfirmed() {
+	since, ok := h.p.healthySince()
+	if ok && since < h.p.w.now-h.grant.length*int64(time.Millisecond)-int64(time.Second) {
+		h.p.fail(ruleHealthy, h.r, "healthy since %s, lets its lease run out", simClock(since))
+	}
+}
+
 // returned notes how a handler ended: what its run's outcome must be.
 func (p *simProcess) returned(h *simHandler) {
 	var panicked *PanicError

@@ -1,6 +1,10 @@
 package core
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/anarchon-go/anarchon/core/store"
+)
 
 // event notes and judges what an instance says.
 func (p *simProcess) event(e Event) {
@@ -49,7 +53,7 @@ func (p *simProcess) event(e Event) {
 		if e.Cancelled {
 			seen.unconfirmedCancelled++
 		}
-		p.handlerSaid(e.Run, func(h *simHandler) { h.unconfirmed = true })
+		p.handlerSaid(e.Run, func(h *simHandler) { h.unconfirmed = true; h.checkUnconfirmed() })
 		note(e.Run, "says: attempt {n} unconfirmed: {err}", e.Err)
 	case Confirmed:
 		seen.confirmedAgain++
@@ -70,6 +74,11 @@ func (p *simProcess) event(e Event) {
 		p.view(e.Job).skipped(&e)
 	case ClockJump:
 		seen.clockJumps++
+		if e.By < 0 && w.plan.kind == store.KindLease {
+			for _, v := range p.jobs { // slots that were due before are due again
+				v.settled, v.asked = min(v.settled, p.instant().ms()), min(v.asked, p.instant().ms())
+			}
+		}
 		w.note(simEntry{who: p.name, what: "says: the wall clock jumped by {d}", d: e.By})
 	case ClockSkew:
 		seen.clockSkews++

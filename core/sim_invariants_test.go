@@ -57,6 +57,9 @@ func (p *simProcess) checkClaim(r *run, req *store.ClaimRequest) {
 	case store.ReasonCatchUp:
 		p.checkCatchUp(v, r, req, ms)
 	case store.ReasonTakeover:
+		if v.l.runs[req.Slot] == nil {
+			p.fail(ruleTakesReal, r, "claims a takeover of a run that nobody was granted")
+		}
 		if !r.unknown { // else it may have been granted already
 			p.checkNewerFirst(v, r, ms)
 		}
@@ -96,7 +99,10 @@ func (p *simProcess) checkNewerFirst(v *simJobView, r *run, ms int64) {
 		p.fail(ruleClaimOnly, r, "takes over")
 	}
 	newest := v.prev(ms)
-	if newest <= r.slot || newest <= v.since || newest <= v.settled || late(ms, newest) > v.spec.Timing.MaxLate {
+	if newest <= r.slot || newest <= v.since || newest <= v.settled || v.unanswered(newest) || late(ms, newest) > v.spec.Timing.MaxLate {
+		return
+	}
+	if _, waits := v.early[newest]; waits {
 		return
 	}
 	if x := v.l.runs[newest]; x != nil && x.awareSince(p) != 0 {

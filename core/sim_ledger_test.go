@@ -335,6 +335,7 @@ func (l *simLedger) finished(c *simCall, req *store.FinishRequest, ans *store.Fi
 		if req.Outcome == store.OutcomeReleased {
 			a.released = true
 			a.run.counted--
+			l.watchHandOver(a.run)
 		} else {
 			l.endRun(a.run, now)
 		}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -27,6 +28,7 @@ type simCall struct {
 	unclean  bool
 	applied  bool
 	copy     bool // what is being applied is a late copy
+	refused  bool // the caller was told that it surely is not applied
 	done     bool
 }
 
@@ -135,6 +137,7 @@ func (p *simProcess) call(verb, job string, timeout time.Duration, apply func(*s
 	}
 	if f.lost {
 		w.seen.requestsLost++
+		c.refused = errors.Is(f.heard, store.ErrNotApplied)
 		if f.heard != nil {
 			w.after(f.there, func() { c.resolve(c.fail(f.heard)) })
 		}
@@ -181,7 +184,7 @@ func (c *simCall) answerWith(f simFate) {
 
 func (c *simCall) copyArrives() {
 	w := c.p.w
-	if w.healed || w.store.down() {
+	if w.healed || w.store.down() || c.refused {
 		return
 	}
 	w.seen.copies++

@@ -170,7 +170,8 @@ func (p *simProcess) healthySince() (since int64, ok bool) {
 	if p.dead || p.stopping || n.paused || n.cut != 0 || n.w.store.down() || p.unclean > 0 {
 		return 0, false
 	}
-	return max(p.started, n.disturbed, n.w.store.disturbed), true
+	since = max(p.started, n.disturbed, n.w.store.disturbed)
+	return since, since <= n.w.now
 }
 
 // skew is how far the store's clock is ahead of the node's.

@@ -40,6 +40,7 @@ const (
 	ruleHandsOver = "a stopped instance leaves nothing open"
 	ruleCapacity  = "no more than MaxRuns"
 	ruleNewer     = "a newer slot that is due goes before a takeover"
+	ruleTakesReal = "a takeover is of a run that was granted"
 	ruleClaimOnly = "claim-only: claims and finishes only"
 	ruleRates     = "recalls once a heartbeat and once a lease"
 	ruleSpin      = "no spinning"

@@ -99,6 +99,7 @@ func (s *simStore) heal() {
 func (s *simStore) receive(c *simCall, f simFate) {
 	switch s.outage {
 	case outageRefuses:
+		c.refused = true
 		s.w.after(f.back, func() { c.resolve(c.fail(errSimRefused)) })
 		return
 	case outageSilent:

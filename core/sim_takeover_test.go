@@ -63,23 +63,32 @@ func (l *simLedger) checkReplaced(a, before *simAttempt) {
 // over, a healthy instance must take it over, or close it, within two
 // heartbeats.
 func (l *simLedger) watch(r *simRun) {
-	l.w.after(l.lookAgain(r), func() {
-		if r.ended {
-			return
+	left := r.last().left(l.w.store.now())
+	l.w.after(left+500*time.Millisecond, func() {
+		if !r.ended {
+			l.checkTakeovers(r)
+			l.watch(r)
 		}
-		for _, n := range l.w.nodes {
-			if n.proc != nil {
-				l.checkTakeover(r, n.proc)
-			}
-		}
-		l.watch(r)
 	})
 }
 
-// lookAgain returns when a run's lease can be missed at the earliest.
-func (l *simLedger) lookAgain(r *simRun) time.Duration {
-	left := time.Duration(r.last().end-l.w.store.now()) * time.Millisecond
-	return max(left, 0) + 500*time.Millisecond
+// watchHandOver looks at a run that was handed over until somebody has it.
+func (l *simLedger) watchHandOver(r *simRun) {
+	a := r.last()
+	l.w.after(500*time.Millisecond, func() {
+		if !r.ended && r.last() == a {
+			l.checkTakeovers(r)
+			l.watchHandOver(r)
+		}
+	})
+}
+
+func (l *simLedger) checkTakeovers(r *simRun) {
+	for _, n := range l.w.nodes {
+		if n.proc != nil {
+			l.checkTakeover(r, n.proc)
+		}
+	}
 }
 
 func (l *simLedger) checkTakeover(r *simRun, q *simProcess) {

@@ -18,7 +18,7 @@ type simJobView struct {
 
 	skips      []simSkip
 	wishes     map[int64]store.ClaimID // first attempts asked for and not settled
-	early      map[int64]bool          // catch-ups that the store's clock had not reached: in truth they are no catch-ups
+	early      map[int64]bool          // slots that the store's clock had not reached; true: asked for as a catch-up, which in truth it is not
 	settled    int64                   // the newest slot that was answered or skipped
 	catchUps   int                     // slots that it tried to catch up
 	caughtUp   int64                   // the last of them
@@ -98,6 +98,13 @@ func (v *simJobView) skip(slot int64) *simSkip {
 	return nil
 }
 
+// unanswered: it was asked for and given up for want of an answer; what became of
+// the claim is still to be found out.
+func (v *simJobView) unanswered(slot int64) bool {
+	s := v.skip(slot)
+	return s != nil && s.again
+}
+
 const simAuditEvery = time.Minute
 
 // audits looks every minute whether all slots that fell due were run or skipped.
@@ -155,7 +162,8 @@ func (p *simProcess) auditAsked() {
 		for slot := v.next(max(v.asked, from)); slot <= limit; slot = v.next(slot) {
 			v.asked = slot
 			_, asking := v.wishes[slot]
-			if r := v.l.runs[slot]; slot <= v.settled || asking || r != nil && r.awareSince(p) != 0 {
+			_, waits := v.early[slot]
+			if r := v.l.runs[slot]; slot <= v.settled || asking || waits || v.unanswered(slot) || r != nil && r.awareSince(p) != 0 {
 				continue
 			}
 			p.w.fail(ruleAsks, p.w.now-int64(2*time.Minute), v.spec.Name, slot, "%s, healthy since %s, has not asked for it", p.name, simClock(since))
