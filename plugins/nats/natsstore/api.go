@@ -82,7 +82,7 @@ func (a *api) holders(ctx context.Context, subject string) ([]string, error) {
 }
 
 // slots returns the slots of which a stream has messages that match the subject,
-// each with its own subject, of the last era.
+// each with its own subject.
 func (a *api) slots(ctx context.Context, stream, subject string) (map[int64]string, error) {
 	slots := map[int64]string{}
 	for offset := 0; ; {
@@ -98,8 +98,7 @@ func (a *api) slots(ctx context.Context, stream, subject string) (map[int64]stri
 			return nil, err
 		}
 		for s := range answer.State.Subjects {
-			e, slot, ok := parseSubject(s)
-			if before, _, _ := parseSubject(slots[slot]); ok && e > before {
+			if _, slot, ok := parseSubject(s); ok {
 				slots[slot] = s
 			}
 		}

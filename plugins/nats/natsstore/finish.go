@@ -98,9 +98,8 @@ func (f *finishing) subject(q *store.FinishRequest) string {
 func (f *finishing) read(ctx context.Context) []found {
 	firsts, elses := make([]find, len(f.left)), make([]find, len(f.left))
 	for n, i := range f.left {
-		q := &f.qs[i]
-		firsts[n] = find{f.home.claims.Name, f.subject(q)}
-		elses[n] = find{f.home.history.Name, f.b.settings.layout.slotEver(q.Job, q.Slot)}
+		subject := f.subject(&f.qs[i])
+		firsts[n], elses[n] = find{f.home.claims.Name, subject}, find{f.home.history.Name, subject}
 	}
 	return f.b.lastOf(ctx, firsts, elses)
 }

@@ -64,8 +64,12 @@ func TestLostAnswer(t *testing.T) {
 			// The server has it, and said so.
 			await(t, "the claim is stored", 10*time.Second, func() bool { return len(history(t, beside, "j")) == 1 })
 			end(p, cancel)
+			start := time.Now()
 			if err := <-result; !store.IsUnknown(err) || !errors.Is(err, store.ErrUnknown) {
 				t.Fatalf("the answer was lost: %v; want unknown", err)
+			}
+			if took := time.Since(start); took > 5*time.Second { // of the 10 s that a call has
+				t.Errorf("it took %v to notice", took)
 			}
 			p.mute.Store(false)
 			reconnected(t, b, p.cut)
@@ -175,7 +179,8 @@ func TestServerThatDoesNotRead(t *testing.T) {
 		q.Instance = strings.Repeat("\x01", store.MaxNameBytes)
 		qs = append(qs, q)
 	}
-	for round := range 12 { // some 25 MB
+	const rounds = 12 // some 25 MB
+	for round := range rounds {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		start := time.Now()
 		rs := b.ClaimBatch(ctx, qs)
@@ -183,7 +188,7 @@ func TestServerThatDoesNotRead(t *testing.T) {
 		cancel()
 		for i, r := range rs {
 			// What was being read when it stalled still gets through.
-			if r.Err == nil && round > 0 || errors.Is(r.Err, store.ErrInvalid) {
+			if r.Err == nil && round == rounds-1 || errors.Is(r.Err, store.ErrInvalid) {
 				t.Fatalf("round %d, item %d: %+v", round, i, r)
 			}
 		}

@@ -112,11 +112,6 @@ func (l *layout) slot(e era, job string, slot int64) string {
 	return l.root + e.String() + "." + token(job) + "." + strconv.FormatInt(slot, 10)
 }
 
-// slotEver matches the subjects of one slot in all eras.
-func (l *layout) slotEver(job string, slot int64) string {
-	return l.root + "*." + token(job) + "." + strconv.FormatInt(slot, 10)
-}
-
 // probe is a subject among those of the slots that no job can have: "=pr" is no
 // spelling of a byte.
 func (l *layout) probe(e era) string { return l.root + e.String() + ".=probe.0" }
