@@ -42,9 +42,10 @@ func judgeJob(ops []*op, history []store.Attempt) error {
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, show(ops))
 	}
-	switch replay(kept, history, time.Minute) {
+	result, stuck := replay(kept, history, time.Minute)
+	switch result {
 	case porcupine.Illegal:
-		return fmt.Errorf("no order of these calls follows the rules\n%s\nhistory %+v", show(kept), history)
+		return fmt.Errorf("no order of these calls follows the rules; the longest that does ends before\n%s\nall calls\n%s\nhistory %+v", stuck, show(kept), history)
 	case porcupine.Unknown:
 		return fmt.Errorf("%d calls were not judged within a minute", len(kept))
 	}
@@ -94,8 +95,9 @@ type inquiry []store.Attempt
 
 // replay looks for an order of the calls, each between its call and its return and
 // none against the store's clock, in which the model gives the same answers and
-// ends with the same history.
-func replay(ops []*op, history []store.Attempt, limit time.Duration) porcupine.CheckResult {
+// ends with the same history. If there is none, stuck are the calls that have no
+// place in the longest order that there is, beginning with the first.
+func replay(ops []*op, history []store.Attempt, limit time.Duration) (result porcupine.CheckResult, stuck string) {
 	const end = 1 << 60
 	calls := make([]porcupine.Operation, 0, len(ops)+1)
 	for _, o := range ops {
@@ -106,28 +108,64 @@ func replay(ops []*op, history []store.Attempt, limit time.Duration) porcupine.C
 		calls = append(calls, c)
 	}
 	calls = append(calls, porcupine.Operation{Input: inquiry(history), Call: end + 1, Return: end + 2})
-	return porcupine.CheckOperationsTimeout(porcupine.Model{
-		Init: func() any { return state{job: model.NewJob(model.NoFault)} },
+	rules := porcupine.NondeterministicModel{
+		Init: func() []any { return []any{state{job: model.NewJob(model.NoFault)}} },
 		Step: step,
 		Equal: func(a, b any) bool {
 			return a.(state).now == b.(state).now && a.(state).job.Equal(b.(state).job)
 		},
 		Hash: func(s any) uint64 { return s.(state).job.Hash() },
-	}, calls, limit)
+	}
+	result, info := porcupine.CheckOperationsVerbose(rules.ToModel(), calls, limit)
+	if result != porcupine.Illegal {
+		return result, ""
+	}
+	var longest []porcupine.Operation
+	for _, orders := range info.PartialLinearizationsOperations() {
+		for _, o := range orders {
+			if len(o) > len(longest) {
+				longest = o
+			}
+		}
+	}
+	placed := map[*op]bool{}
+	for _, c := range longest {
+		if o, ok := c.Input.(*op); ok {
+			placed[o] = true
+		}
+	}
+	left := slices.DeleteFunc(slices.Clone(ops), func(o *op) bool { return placed[o] })
+	slices.SortFunc(left, func(a, b *op) int { return int(a.call - b.call) })
+	return result, show(left[:min(len(left), 5)])
 }
 
-func step(s, input, _ any) (bool, any) {
+// step returns the states that a call can lead to.
+func step(s, input, _ any) (after []any) {
 	before := s.(state)
 	o, ok := input.(*op)
 	if !ok {
 		h, err := before.job.History(before.now, store.HistoryRequest{Limit: store.MaxHistory})
-		return err == nil && slices.Equal(h.Attempts, input.(inquiry)), before
+		if err == nil && slices.Equal(h.Attempts, input.(inquiry)) {
+			after = append(after, before)
+		}
+		return after
 	}
-	if o.at < before.now {
-		return false, nil
+	times := o.maybe
+	if o.at != 0 {
+		times = []int64{o.at}
+	} else {
+		after = append(after, before)
 	}
-	after := state{before.job.Clone(), o.at}
-	return o.apply(after.job), after
+	for _, now := range times {
+		if now < before.now {
+			continue
+		}
+		next := state{before.job.Clone(), now}
+		if o.apply(next.job, now) {
+			after = append(after, next)
+		}
+	}
+	return after
 }
 
 // show lists calls in the order in which they were made.

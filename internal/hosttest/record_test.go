@@ -19,7 +19,7 @@ type op struct {
 	claim     *store.ClaimRequest
 	beat      *store.HeartbeatRequest
 	finish    *store.FinishRequest
-	won       store.ClaimAnswer
+	won       store.ClaimAnswer // of a call without an answer: the verdict alone, if it is concluded
 	renewed   bool
 	recorded  bool
 	err       error
@@ -27,24 +27,26 @@ type op struct {
 	called    int64         // the caller's wall clock, Unix milliseconds
 
 	// at is the store's clock when it took effect: what the answer says, or what is
-	// concluded for a call without one. 0: it had no effect.
+	// concluded for a call without one. 0: it had no effect, as far as is known.
 	at int64
+	// maybe are the times at which it may have taken effect, if at is 0.
+	maybe []int64
 }
 
 func (o *op) answered() bool { return o.err == nil }
 
-// apply makes the call on a job and reports whether the answer is the one that was
-// seen; any will do for a call without one.
-func (o *op) apply(j *model.Job) bool {
+// apply makes the call on a job at a time and reports whether the answer is the one
+// that was seen; any will do for a call without one.
+func (o *op) apply(j *model.Job, now int64) bool {
 	switch {
 	case o.claim != nil:
-		a, err := j.Claim(o.at, *o.claim)
+		a, err := j.Claim(now, *o.claim)
 		return !o.answered() || err == nil && a == o.won
 	case o.beat != nil:
-		a := j.Heartbeat(o.at, *o.beat)
+		a := j.Heartbeat(now, *o.beat)
 		return !o.answered() || a.Renewed == o.renewed
 	default:
-		a := j.Finish(o.at, *o.finish)
+		a := j.Finish(now, *o.finish)
 		return !o.answered() || a.Recorded == o.recorded
 	}
 }
@@ -62,7 +64,7 @@ func (o *op) String() string {
 		what, answer = fmt.Sprintf("finish of token %d as %v", o.finish.Token, o.finish.Outcome), fmt.Sprintf("recorded %v", o.recorded)
 	}
 	if o.err != nil {
-		answer = fmt.Sprintf("no answer, took effect at %d (0: never): %.80v", o.at, o.err)
+		answer = fmt.Sprintf("no answer, took effect at %d (0: never, or at one of %d): %.80v", o.at, o.maybe, o.err)
 	}
 	return fmt.Sprintf("%9.3f..%9.3f ms  %d  slot %d  %s -> %s (store's now %d)", ms(o.call), ms(o.ret), o.called, o.slot, what, answer, o.at)
 }
