@@ -4,9 +4,9 @@ package core
 var mutants = []mutant{
 	// Clocks and leases.
 	{"wall-clock-for-leases", "instant.go", "time.Duration(⟦max(t.mono-u.mono, t.wall-u.wall, 0)⟧)",
-		"int64", "max(t.wall-u.wall, 0)", ruleBelief},
+		"int64", "max(t.wall-u.wall, 0)", ruleUnheard},
 	{"monotonic-clock-for-leases", "instant.go", "time.Duration(⟦max(t.mono-u.mono, t.wall-u.wall, 0)⟧)",
-		"int64", "max(t.mono-u.mono, 0)", ruleBelief},
+		"int64", "max(t.mono-u.mono, 0)", ruleUnheard},
 	{"lease-counted-from-the-answer", "attempt.go", "⟦r.leaseFrom, r.leaseLen = r.sent, ans.Left⟧",
 		"", "r.leaseFrom, r.leaseLen = now, ans.Left", ruleBelief},
 	{"lease-left-ignored", "attempt.go", "⟦r.leaseFrom, r.leaseLen = r.sent, ans.Left⟧",
@@ -40,9 +40,9 @@ var mutants = []mutant{
 
 	// Claims.
 	{"unknown-is-lost", "claim.go", "default:\n\t\t⟦m.retry(now, r)⟧",
-		"", "if r.unknown { m.drop(r) } else { m.retry(now, r) }", ruleNamed},
+		"", "if r.unknown { m.drop(r) } else { m.retry(now, r) }", "TestScripts/blip-at-the-slot"},
 	{"unknown-is-won", "claim.go", "if ⟦err == nil && ans.Verdict == store.VerdictWon⟧ {",
-		"bool", "store.IsUnknown(err) || ans.Verdict == store.VerdictWon", ruleGranted},
+		"bool", "store.IsUnknown(err) || ans.Verdict == store.VerdictWon", "TestScripts/blip-at-the-slot"},
 	{"retry-with-a-new-claim-id", "claim.go", "⟦m.retryIn(now, r, m.backoff(r.tries, r.job.spec.Timing.Heartbeat))⟧",
 		"", "r.id = m.newID(); m.retryIn(now, r, m.backoff(r.tries, r.job.spec.Timing.Heartbeat))", ruleOneWish},
 	{"after-is-always-0", "claim.go", "After: ⟦r.after⟧,",
@@ -63,7 +63,7 @@ var mutants = []mutant{
 		"", "", ruleNamed},
 	{"given-up-without-a-name", "claim.go", "⟦m.skip(r, reason, 0)⟧\n\tif reason == SkipUnreachable",
 		"", "", ruleNamed},
-	{"guess-hides-the-slot", "watch.go", "if ⟦r.guessed()⟧ {\n\t\treturn\n\t}\n\tif now.mono",
+	{"guess-is-taken-over", "watch.go", "if ⟦r.guessed()⟧ {\n\t\treturn\n\t}\n\tif now.mono",
 		"bool", "false", ruleTakesReal},
 
 	// Slots.
@@ -94,7 +94,7 @@ var mutants = []mutant{
 	{"catch-up-of-every-missed-slot", "catchup.go", "ans.Attempts) {\n\t\t⟦m.askForMissed(now, j, slot)⟧",
 		"", "for ; late(now.ms(), slot) < j.spec.Timing.CatchUp && j.find(slot) == nil; slot = j.prev(slot - 1) { m.askForMissed(now, j, slot) }", ruleOnce},
 	{"catch-up-however-old", "catchup.go", "⟦late(ms, slot) >= j.spec.Timing.CatchUp⟧",
-		"bool", "false", "TestScripts/catch-up-too-old"},
+		"bool", "false", "TestScripts/after-an-outage"},
 	{"catch-up-after-overlap", "catchup.go", "if ⟦!unfinishedAt(slot, ans.Attempts)⟧ {",
 		"bool", "true", ruleSkipped},
 	{"catch-up-beside-an-unfinished-run", "catchup.go", "⟦j.spec.Timing.Overlap == Skip && u.Slot < slot⟧",

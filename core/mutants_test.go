@@ -78,13 +78,13 @@ func TestMutants(t *testing.T) {
 
 var (
 	brokenRule   = regexp.MustCompile(`(?m)^ *=> ([^:]+):`)
-	failedScript = regexp.MustCompile(`(?m)^ *--- FAIL: (TestScripts/\S+)`)
+	failedScript = regexp.MustCompile(`(?m)^ *--- FAIL: (Test(?:Scripts|SimulationCases)/\S+)`)
 )
 
 // tryMutant runs scripts and simulation with a mutant switched on and returns
 // what failed.
 func tryMutant(t *testing.T, binary string, i int) string {
-	cmd := exec.CommandContext(t.Context(), binary, "-test.run=^(TestScripts|TestSimulation)$", "-test.timeout=2m",
+	cmd := exec.CommandContext(t.Context(), binary, "-test.run=^(TestScripts|TestSimulation|TestSimulationCases)$", "-test.timeout=2m",
 		"-sim.seeds=48", "-sim.hours=4", fmt.Sprintf("-mutant.on=%d", i))
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1") // the seeds in their order: it is always the same one that fails first
 	out, err := cmd.CombinedOutput()

@@ -53,17 +53,17 @@ func (h *simHandler) excused() bool {
 	return h.grant.shaken || h.p.node.clocksHide(h.renewedAt)
 }
 
-const simMillis = 2 * time.Millisecond // the store counts whole milliseconds
+const simGrain = 2 * time.Millisecond // the store counts whole milliseconds
 
 // checkBelief: a runner never believes in its lease longer than the store does.
 func (h *simHandler) checkBelief() {
 	a := h.grant
 	left := h.believes()
-	if left <= simMillis || h.excused() {
+	if left <= simGrain || h.excused() {
 		return
 	}
 	now := h.p.w.store.now()
-	if !a.live(now + int64((left-simMillis)/time.Millisecond) - 1) {
+	if !a.live(now + int64((left-simGrain)/time.Millisecond) - 1) {
 		h.p.fail(ruleBelief, h.r, "believes to hold attempt %d for %v more, but %s", a.number, left, h.p.w.store.ledgerOf(h.run.Job).describe(a.run, now))
 	}
 }

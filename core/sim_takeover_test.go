@@ -29,7 +29,7 @@ func (l *simLedger) checkGrant(a, before *simAttempt, p *simProcess, now int64) 
 				continue
 			}
 			if h.run.Slot == a.run.slot || a.skip || h.grant.skip {
-				if left := h.believes(); left > simMillis {
+				if left := h.believes(); left > simGrain {
 					l.fail(ruleBelief, a.run.slot, "%s is granted it while %s believes to hold %s for %v more", p.name, n.proc.name, simSlot(h.run.Slot), left)
 				}
 			}

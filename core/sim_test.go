@@ -16,7 +16,7 @@ import (
 //
 //	go test ./core -run TestSimulation -v             what happened, counted
 //	go test ./core -run TestSimulation -sim.seeds=1000
-//	go test ./core -run TestSimulation -sim.seed=17   one seed; its story if it fails
+//	go test ./core -run TestSimulation -sim.seed=17   one seed; its story, made short, if it fails
 //	go test ./core -run TestSimulation -sim.hours=168
 var (
 	simSeeds = flag.Int("sim.seeds", 200, "simulate so many seeds")
@@ -31,7 +31,8 @@ func TestSimulation(t *testing.T) {
 	if *simSeed >= 0 {
 		w := simulate(planOf(uint64(*simSeed), simLength()))
 		if w.broken != nil {
-			t.Fatal(w.story())
+			r, story := simReplay{seed: uint64(*simSeed), length: simLength()}.shrink()
+			t.Fatalf("the least that still breaks it, as a line for testdata/simulations:\n%v\n%s", r, story)
 		}
 		t.Logf("nothing is broken\n%v", w.seen)
 		return

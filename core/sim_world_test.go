@@ -28,14 +28,13 @@ type simWorld struct {
 	trace  simTrace
 	seen   *simCoverage
 	broken *simViolation
-	healed bool // no more faults; what is still under way by accident is dropped
+
+	tolerated string // a rule that a case lets pass
+	healed    bool   // no more faults; what is still under way by accident is dropped
 }
 
 // simEpoch is the true time's beginning as Unix nanoseconds: 2026-01-01.
 const simEpoch = 1_767_225_600 * int64(time.Second)
-
-// unixMs returns the true time in Unix milliseconds.
-func (w *simWorld) unixMs() int64 { return (simEpoch + w.now) / int64(time.Millisecond) }
 
 type simEvent struct {
 	at  int64
