@@ -64,7 +64,7 @@ func (w *worker) turn() error {
 			return w.hold(req, a)
 		}
 		if a.Verdict != store.VerdictRunning || w.rng.IntN(3) == 0 {
-			w.sleep(50 * time.Millisecond)
+			w.sleep(20 * time.Millisecond)
 			return nil
 		}
 		time.Sleep(min(a.Left, w.lease)) // a backup
@@ -80,8 +80,8 @@ func (w *worker) claim(req store.ClaimRequest) (store.ClaimAnswer, error) {
 // hold runs a granted attempt.
 func (w *worker) hold(req store.ClaimRequest, a store.ClaimAnswer) error {
 	beat := store.HeartbeatRequest{Job: req.Job, Slot: req.Slot, Token: a.Token, Lease: req.Lease}
-	for range w.rng.IntN(4) {
-		w.sleep(w.lease / 3)
+	for range w.rng.IntN(8) {
+		w.sleep(w.lease / 8)
 		r, err := settle(w, func(ctx context.Context, s store.Store) (store.HeartbeatAnswer, error) { return s.Heartbeat(ctx, beat) })
 		if err != nil {
 			return err
@@ -90,7 +90,7 @@ func (w *worker) hold(req store.ClaimRequest, a store.ClaimAnswer) error {
 			break // and it finishes all the same, as a frozen runner would
 		}
 	}
-	w.sleep(w.lease / 4)
+	w.sleep(w.lease / 8)
 	finish := store.FinishRequest{Job: req.Job, Slot: req.Slot, Token: a.Token, ID: req.ID, Outcome: store.OutcomeSuccess}
 	switch w.rng.IntN(6) {
 	case 0:

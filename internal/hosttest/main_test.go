@@ -60,7 +60,9 @@ func newFile(t testing.TB) string { return filepath.Join(t.TempDir(), "jobs.db")
 
 func open(t testing.TB, p storekit.Plugin) *storekit.Client {
 	t.Helper()
-	p.Logger = testLogger(t)
+	if p.Logger == nil {
+		p.Logger = testLogger(t)
+	}
 	c, err := storekit.Open(context.Background(), p)
 	if err != nil && strings.Contains(err.Error(), "CGO_ENABLED=1") {
 		t.Skip(err)
@@ -71,6 +73,9 @@ func open(t testing.TB, p storekit.Plugin) *storekit.Client {
 	t.Cleanup(func() { c.Close() })
 	return c
 }
+
+// quietLogger is for plugins whose deaths are no news.
+func quietLogger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // testLogger shows a test's log if the test fails.
 func testLogger(t testing.TB) *slog.Logger {

@@ -25,6 +25,7 @@ type op struct {
 	err       error
 	call, ret time.Duration // since the beginning of the record
 	called    int64         // the caller's wall clock, Unix milliseconds
+	last      int64         // the last moment at which it can have taken effect, on that clock
 
 	// at is the store's clock when it took effect: what the answer says, or what is
 	// concluded for a call without one. 0: it had no effect, as far as is known.
@@ -74,6 +75,7 @@ func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond)
 // record writes down what callers of a store see.
 type record struct {
 	begin time.Time
+	late  time.Duration // how long after its return a call without an answer may take effect
 	mu    sync.Mutex
 	ops   map[string][]*op // by job
 }
@@ -108,6 +110,7 @@ func (r *record) note(o *op, call func()) {
 	o.called, o.call = time.Now().UnixMilli(), time.Since(r.begin)
 	call()
 	o.ret = time.Since(r.begin)
+	o.last = o.called + (o.ret - o.call + r.late).Milliseconds() + clockSlack
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ops[o.job] = append(r.ops[o.job], o)

@@ -48,7 +48,7 @@ func resolve(ops []*op, history []store.Attempt) ([]*op, error) {
 func refusals(ops []*op, claim *op) []int64 {
 	times := []int64{claim.called}
 	for _, o := range ops {
-		if o.at > claim.called && o.at <= claim.called+(claim.ret-claim.call).Milliseconds()+clockSlack {
+		if o.at > claim.called && o.at <= claim.last {
 			times = append(times, o.at)
 		}
 	}
@@ -59,12 +59,12 @@ func refusals(ops []*op, claim *op) []int64 {
 // renewals are the times at which a heartbeat may have renewed a lease: one for
 // each difference that it can have made to another call.
 func renewals(ops []*op, beat *op) []int64 {
-	lease, last := beat.beat.Lease.Milliseconds(), beat.called+(beat.ret-beat.call).Milliseconds()+clockSlack
+	lease := beat.beat.Lease.Milliseconds()
 	times := []int64{beat.called}
 	for _, o := range ops {
 		// Not over yet at that call, or over when that call was told.
 		for _, end := range []int64{o.at + 1, o.at + o.won.Left.Milliseconds()} {
-			if t := end - lease; o.at != 0 && t > beat.called && t <= last {
+			if t := end - lease; o.at != 0 && t > beat.called && t <= beat.last {
 				times = append(times, t)
 			}
 		}
