@@ -13,8 +13,8 @@ import (
 	"github.com/anarchon-go/anarchon/storekit/internal/wire"
 )
 
-// configure asks what the plugin is and gives it its configuration.
-func (g *generation) configure(ctx context.Context, l *launcher) error {
+// ask asks what the plugin is, and if it is what was asked for.
+func (g *generation) ask(ctx context.Context, l *launcher) error {
 	resp, err := g.svc.Info(ctx, &pb.InfoRequest{})
 	if err != nil {
 		return g.callError(ctx, "info", err)
@@ -26,10 +26,13 @@ func (g *generation) configure(ctx context.Context, l *launcher) error {
 		return fmt.Errorf("it serves versions %v of the plugin protocol, and this program speaks version %d", p, ProtocolVersion)
 	}
 	if l.minVersion != "" {
-		if err := checkVersion(g.info.Version, l.minVersion); err != nil {
-			return err
-		}
+		return checkVersion(g.info.Version, l.minVersion)
 	}
+	return nil
+}
+
+// configure gives the plugin its configuration.
+func (g *generation) configure(ctx context.Context, l *launcher) error {
 	g.log.secrets.Store(newScrubber(g.info.Options, l.config))
 	// Checked here too: a plugin in another language may be less strict.
 	if _, err := parseConfig(g.info.Options, l.config); err != nil {

@@ -45,6 +45,21 @@ type generation struct {
 // launch starts a process, shakes hands and configures it, until ctx is done. It
 // leaves nothing behind when it fails.
 func (l *launcher) launch(ctx context.Context) (*generation, error) {
+	g, err := l.meet(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.configure(ctx, l); err != nil {
+		g.destroy()
+		return nil, err
+	}
+	g.born = time.Now()
+	return g, nil
+}
+
+// meet starts a process, shakes hands and asks what it is. It leaves nothing
+// behind when it fails.
+func (l *launcher) meet(ctx context.Context) (*generation, error) {
 	if !supported {
 		return nil, errors.New("plugins can be run on Unix systems only")
 	}
@@ -60,20 +75,18 @@ func (l *launcher) launch(ctx context.Context) (*generation, error) {
 	log := &hostLog{queue: l.log}
 	proc := newProcess(l.path, BinaryPrefix+l.name, log)
 	g := &generation{proc: proc, log: log, dir: dir, client: l.newPluginClient(ctx, proc, dir.path)}
-
 	conn, err := g.connect(ctx)
 	if err == nil && l.mutualTLS && !offersTLS(proc.firstLine()) {
 		err = errors.New("it offers no TLS, which MutualTLS asks for")
 	}
 	if err == nil {
 		g.svc = pb.NewStoreServiceClient(conn)
-		err = g.configure(ctx, l)
+		err = g.ask(ctx, l)
 	}
 	if err != nil {
 		g.destroy()
 		return nil, err
 	}
-	g.born = time.Now()
 	return g, nil
 }
 

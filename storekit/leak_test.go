@@ -85,7 +85,12 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			awaitGone(t, pid)
 		}
 	}
-	if left, _ := filepath.Glob(base + "/*"); len(left) > 0 {
+	wantEmpty(t, base)
+}
+
+func wantEmpty(t *testing.T, dir string) {
+	t.Helper()
+	if left, _ := filepath.Glob(dir + "/*"); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
 	}
 }

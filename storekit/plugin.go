@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -85,6 +86,38 @@ func Open(ctx context.Context, p Plugin) (*Client, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// Inspect finds and starts a plugin, asks what it is, and stops it. It is not
+// configured, so it opens no store; Config is not looked at. ctx and
+// [Plugin.StartTimeout] bound it.
+func Inspect(ctx context.Context, p Plugin) (Inspection, error) {
+	name := p.shownName()
+	p.Config = nil
+	l, err := newLauncher(name, p)
+	if err != nil {
+		return Inspection{}, fmt.Errorf("plugin %s: %w", name, err)
+	}
+	c := newClient(name, p, l)
+	defer c.end(nil)
+	ctx, cancel := c.startContext(ctx)
+	defer cancel()
+	g, err := c.launch.meet(ctx)
+	if err != nil {
+		return Inspection{}, fmt.Errorf("plugin %s (%s): %w", name, l.shown, err)
+	}
+	_ = g.close(time.Now().Add(p.closeTimeout())) // nothing was opened
+	path := l.path
+	if l.shown != path {
+		path, _ = os.Executable()
+	}
+	return Inspection{Info: g.info, Path: path}, nil
+}
+
+// Inspection is what [Inspect] finds.
+type Inspection struct {
+	Info
+	Path string `json:"path"` // of the plugin's file
 }
 
 // newLauncher checks what can be checked before a process is started.

@@ -46,7 +46,12 @@ func TestPluginDiesWithItsHost(t *testing.T) {
 				t.Fatalf("no plugin runs: %q", line)
 			}
 			stdin.Close()
+			host.Wait()
+			ended := time.Now()
 			awaitGone(t, pid)
+			if took := time.Since(ended); took > 2*time.Second {
+				t.Errorf("the plugin was there for %v after its host; 2 s are allowed", took)
+			}
 			// The plugin removes it before it exits.
 			if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("the socket's directory %s is still there: %v", dir, err)
