@@ -23,8 +23,8 @@ func TestBudget(t *testing.T) {
 	if !*budget {
 		t.Skip("a measurement: run it with -budget, alone")
 	}
-	const size, turns = 64, 5
-	during := 4 * time.Second
+	const size, turns = 64, 11
+	during := 2 * time.Second
 	c := privateServer(t, "postgres-18")
 	ip, err := c.IP(t.Context())
 	if err != nil {
