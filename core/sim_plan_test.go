@@ -102,6 +102,7 @@ type simWorkload struct {
 	hangs                    float64
 	takesLong                float64 // ten times as long
 	alwaysSame               bool
+	shorter                  map[int]time.Duration // for the slots at these minutes
 }
 
 type simWork struct {
@@ -117,6 +118,9 @@ func (l *simWorkload) of(w *simWorld, run *Run) simWork {
 	fmt.Fprintf(h, "%s %d %d", run.Job, run.Slot, run.Attempt)
 	r := rand.New(rand.NewPCG(w.plan.seed, h.Sum64()))
 	work := simWork{takes: l.typical}
+	if takes, ok := l.shorter[run.ScheduledAt.Minute()]; ok {
+		work.takes = takes
+	}
 	if !l.alwaysSame {
 		work.takes = time.Duration(float64(l.typical) * (0.3 + 1.4*r.Float64()))
 	}
