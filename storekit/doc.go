@@ -6,6 +6,35 @@
 // A service author calls [Open] and gets a [Client], which is a store.Store. A
 // backend author implements [Backend] and calls [Serve] in main.
 //
+// # Finding a plugin
+//
+// [Plugin.Path], if it has a slash in it; else a plugin of that name which the
+// program carries ([Embed]); else the file anarchon-plugin-NAME, then NAME, in
+// [Plugin.Dirs], in the directories of $ANARCHON_PLUGIN_DIR, in the directory of the
+// running program, and, with [Plugin.SearchPATH], in $PATH. An error lists every
+// path that was tried.
+//
+// # The life of a plugin
+//
+// [Open] starts it, and from then on it is kept running: when it dies, or hangs, it
+// is started again, at once the first time and then after growing pauses. So a
+// running job outlives its plugin, as long as another process of it serves before
+// the job's lease is over. After five deaths in a row it is [StateBroken]: calls are
+// then refused at once, with [ErrCrashLoop] and the plugin's last words, while it is
+// still tried from time to time. A plugin that has served for ten seconds begins a
+// new row. [Plugin.OnEvent] hears of all this, and the log.
+//
+// # A plugin under a debugger
+//
+// Set [Plugin.Debug], so that a plugin that stands still is not killed, take its pid
+// from [Client.PID], the event [Ready] or the log (level debug), and attach:
+//
+//	dlv attach PID
+//
+// Build it with go build -gcflags='all=-N -l'. To stop in Configure, let it sleep
+// there first: the start has an hour. The scheduler's own bounds go on, so give the
+// job at hand a long lease.
+//
 // # Duties of a service
 //
 //   - Close the client after the scheduler has stopped. A plugin whose service dies
@@ -15,6 +44,7 @@
 //     time if it may have arrived; asking again is the caller's decision.
 //   - Keep secrets in [Plugin.Config], best as "@file". They are not in the plugin's
 //     arguments or environment, and are taken out of errors and log lines.
+//     docs/security.md says what trust a plugin gets.
 //   - With systemd, KillMode=mixed spares plugins that are not written with this
 //     package a SIGTERM before their service has handed its runs over.
 //

@@ -16,9 +16,10 @@ import (
 // Plugin says which plugin to run, and how. Name or Path is required; the zero
 // value of everything else is its default.
 type Plugin struct {
-	// Name of the plugin, e.g. "sqlite": the file anarchon-plugin-sqlite (or
-	// sqlite) is looked for in Dirs, in the directories of $ANARCHON_PLUGIN_DIR, in
-	// the directory of the running program, and, with SearchPATH, in $PATH.
+	// Name of the plugin, e.g. "sqlite". The one that the program carries is taken
+	// ([Embed]); else the file anarchon-plugin-sqlite (or sqlite) is looked for in
+	// Dirs, in the directories of $ANARCHON_PLUGIN_DIR, in the directory of the running
+	// program, and, with SearchPATH, in $PATH.
 	Name string
 	// Path of the plugin's file, instead of looking for Name. A relative one counts
 	// from the working directory.
