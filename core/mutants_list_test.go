@@ -34,7 +34,7 @@ var mutants = []mutant{
 	{"stuck-handler-is-renewed", "attempt.go", "r.stuckAt, r.quiet = 0, ⟦true⟧",
 		"bool", "false", ruleStuck},
 	{"finishing-is-not-renewed", "attempt.go", "return ⟦m.leases() && !r.quiet && !r.lost⟧",
-		"bool", "m.leases() && !r.quiet && !r.lost && r.state != finishing", "TestScripts/"},
+		"bool", "m.leases() && !r.quiet && !r.lost && r.state != finishing", "TestSimulationCases/finish-does-not-get-through"},
 	{"jump-leaves-leases-alone", "health.go", "⟦for _, r := range m.running() {\n\t\tm.lookAttempt(now, r)\n\t}⟧\n}",
 		"", "", ruleUnheard},
 
@@ -98,7 +98,7 @@ var mutants = []mutant{
 	{"catch-up-after-overlap", "catchup.go", "if ⟦!unfinishedAt(slot, ans.Attempts)⟧ {",
 		"bool", "true", ruleSkipped},
 	{"catch-up-beside-an-unfinished-run", "catchup.go", "⟦j.spec.Timing.Overlap == Skip && u.Slot < slot⟧",
-		"bool", "false", "TestScripts/"},
+		"bool", "false", ruleSkipped},
 	{"no-catch-up-after-an-outage", "claim.go", "r.job.fresh = ⟦r.job.spec.Timing.CatchUp > 0⟧",
 		"bool", "r.job.fresh", ruleCatchUp},
 
@@ -110,7 +110,7 @@ var mutants = []mutant{
 	{"finish-is-not-repeated", "finish.go", "if ⟦errors.Is(err, store.ErrInvalid) || now.mono >= r.finishUntil⟧ {",
 		"bool", "true", ruleRepeat},
 	{"unproven-is-lost", "finish.go", "case ⟦r.finishUnknown⟧:",
-		"bool", "false", "TestScripts/finish-unknown"},
+		"bool", "false", ruleUnproven},
 	{"grant-after-stop-is-run", "attempt.go", "case ⟦m.stopping⟧:\n\t\tm.giveBack(now, r, ErrStopped)\n\tcase r.job.removed:\n\t\tm.giveBack(now, r, errRemoved)\n\tcase !m.leases():",
 		"bool", "false", ruleStopped},
 	{"stop-still-claims", "stop.go", "⟦m.slots.remove(j)⟧",

@@ -103,6 +103,9 @@ func (p *simProcess) beatAnswered(m *machine, now instant, r *run, ans store.Hea
 		}
 		p.w.note(simEntry{who: p.name, what: text, job: r.job.spec.Name, slot: r.slot, err: err})
 	}
+	if took := time.Duration(p.w.now - p.watch.sent[r]); err == nil && ans.Renewed && took > 100*time.Millisecond {
+		p.w.note(simEntry{who: p.name, what: "its heartbeat is renewed, {d} after it was sent", job: r.job.spec.Name, slot: r.slot, d: took})
+	}
 	p.noteBeatAnswer(r, &ans, err)
 	m.beatAnswered(now, r, ans, err)
 }

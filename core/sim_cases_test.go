@@ -103,6 +103,7 @@ func (w *simWorld) fates(node, verb string, fates ...simFate) {
 }
 
 var (
+	gone   = simFate{lost: true}
 	muted  = simFate{there: time.Millisecond, mute: true}
 	copied = func(later time.Duration) simFate {
 		return simFate{there: time.Millisecond, back: time.Millisecond, copies: []time.Duration{later}}
@@ -180,6 +181,26 @@ var simCases = []simCase{
 		name: "finish-is-repeated", nodes: 1, job: sameTiming(time.Second, Timing{}),
 		play:   func(w *simWorld) { w.fates("a", "finish", muted) },
 		starts: 1, fault: model.FaultFinishRepeatLost, breaks: ruleDead,
+	},
+	{
+		// a's finish does not reach the store for longer than its lease; its
+		// heartbeats do. So b does not run again what was done.
+		name: "finish-does-not-get-through", nodes: 2, job: sameTiming(time.Second, Timing{Lease: 12 * time.Second}),
+		play:   func(w *simWorld) { w.fates("a", "finish", gone, gone, gone, gone, gone) },
+		starts: 1,
+	},
+	{
+		// History keeps one run. The answer to a's finish of 0:10 is lost, and
+		// 0:20 ends before it is repeated: the record is gone. That the repeat
+		// is refused proves nothing.
+		name: "finish-is-trimmed", nodes: 1, length: 28 * time.Minute,
+		job: func() simJob {
+			j := sameTiming(10*time.Minute+20*time.Second, Timing{Overlap: Allow, HistorySize: 1})
+			j.work.shorter = map[int]time.Duration{20: 21 * time.Second}
+			return j
+		}(),
+		play:   func(w *simWorld) { w.fates("a", "finish", muted) },
+		starts: 2,
 	},
 	{
 		// a, of the old version, says skip and takes longer than the interval;
