@@ -66,7 +66,7 @@ func (c *simCase) run(f model.Fault) (w *simWorld, started int) {
 	}
 	c.play(w)
 	w.run(int64(p.length))
-	started = w.seen.started
+	started = w.seen.Started
 	w.end()
 	return w, started
 }

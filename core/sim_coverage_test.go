@@ -9,29 +9,28 @@ import (
 // simCoverage counts what happened: a simulation in which nothing goes wrong
 // proves nothing.
 type simCoverage struct {
-	events, steps, calls int // how much was simulated
+	Events, Steps, Calls int // how much was simulated
 
 	// Accidents.
-	requestsLost, answersLost, appliedAfterDeadline, copies, storeJumps int
+	RequestsLost, AnswersLost, AppliedAfterDeadline, Copies, StoreJumps int
 
 	// What the store decided.
-	grants, grantedUnasked, settledById, takeovers, handOvers, catchUps int
-	overlaps, exhausted, early                                          int
+	Grants, GrantedUnasked, SettledByID, Takeovers, HandOvers, CatchUps int
+	Overlaps, Exhausted, Early                                          int
 
 	// What the instances said.
-	started, succeeded, failed, interrupted, handedOver, unproven                       int
-	lostByHeartbeat, lostByFinish, unconfirmed, unconfirmedCancelled, confirmedAgain    int
-	unrecorded, stuck, backups, clockJumps, clockSkews, paused, storeErrors, storeBacks int
-	skippedLate, skippedEarly, skippedOverlap, skippedSuperseded, skippedExhausted      int
-	skippedCapacity, skippedUnreachable, skippedUnknown, skippedStopped                 int
-	startsConfirmedFirst, grantsGivenBack, timeouts, panics                             int
+	Started, Succeeded, Failed, Interrupted, HandedOver, Unproven                       int
+	LostByHeartbeat, LostByFinish, Unconfirmed, UnconfirmedCancelled, ConfirmedAgain    int
+	Unrecorded, Stuck, Backups, ClockJumps, ClockSkews, Paused, StoreErrors, StoreBacks int
+	SkippedLate, SkippedEarly, SkippedOverlap, SkippedSuperseded, SkippedExhausted      int
+	SkippedCapacity, SkippedUnreachable, SkippedUnknown, SkippedStopped                 int
+	StartsConfirmedFirst, GrantsGivenBack, Timeouts, Panics                             int
 }
 
 func (c *simCoverage) add(o *simCoverage) {
 	to, from := reflect.ValueOf(c).Elem(), reflect.ValueOf(o).Elem()
 	for i := range to.NumField() {
-		f := to.Field(i)
-		reflect.NewAt(f.Type(), f.Addr().UnsafePointer()).Elem().SetInt(f.Int() + from.Field(i).Int())
+		to.Field(i).SetInt(to.Field(i).Int() + from.Field(i).Int())
 	}
 }
 

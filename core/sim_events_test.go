@@ -14,66 +14,66 @@ func (p *simProcess) event(e Event) {
 	}
 	switch e := e.(type) {
 	case Started:
-		seen.started++
+		seen.Started++
 	case Succeeded:
-		seen.succeeded++
+		seen.Succeeded++
 		p.unproven(e.Unproven)
 		note(e.Run, "says: attempt {n} succeeded", nil)
 	case Failed:
-		seen.failed++
+		seen.Failed++
 		p.unproven(e.Unproven)
 		var panicked *PanicError
 		if errors.As(e.Err, &panicked) {
-			seen.panics++
+			seen.Panics++
 		}
 		if errors.Is(e.Err, ErrTimeout) {
-			seen.timeouts++
+			seen.Timeouts++
 		}
 		note(e.Run, "says: attempt {n} failed: {err}", e.Err)
 	case Interrupted:
-		seen.interrupted++
+		seen.Interrupted++
 		p.unproven(e.Unproven)
 		if e.HandedOver {
-			seen.handedOver++
+			seen.HandedOver++
 		}
 		if e.Took == 0 && errors.Is(e.Err, ErrStopped) {
-			seen.grantsGivenBack++
+			seen.GrantsGivenBack++
 		}
 		note(e.Run, "says: attempt {n} interrupted: {err}", e.Err)
 	case Lost:
 		if e.During == "finish" {
-			seen.lostByFinish++
+			seen.LostByFinish++
 		} else {
-			seen.lostByHeartbeat++
+			seen.LostByHeartbeat++
 		}
 		note(e.Run, "says: attempt {n} lost", nil)
 		p.lost(&e)
 	case Unconfirmed:
-		seen.unconfirmed++
+		seen.Unconfirmed++
 		if e.Cancelled {
-			seen.unconfirmedCancelled++
+			seen.UnconfirmedCancelled++
 		}
 		p.handlerSaid(e.Run, func(h *simHandler) { h.unconfirmed = true; h.checkUnconfirmed() })
 		note(e.Run, "says: attempt {n} unconfirmed: {err}", e.Err)
 	case Confirmed:
-		seen.confirmedAgain++
+		seen.ConfirmedAgain++
 		p.handlerSaid(e.Run, func(h *simHandler) { h.unconfirmed = false })
 		note(e.Run, "says: attempt {n} confirmed again", nil)
 	case Unrecorded:
-		seen.unrecorded++
+		seen.Unrecorded++
 		p.unrecorded(&e)
 		note(e.Run, "says: outcome of attempt {n} not recorded: {err}", e.Err)
 	case Stuck:
-		seen.stuck++
+		seen.Stuck++
 		p.handlerSaid(e.Run, func(h *simHandler) { h.stuck = true })
 		note(e.Run, "says: handler of attempt {n} is stuck", nil)
 	case Backup:
-		seen.backups++
+		seen.Backups++
 	case Skipped:
 		p.countSkip(&e)
 		p.view(e.Job).skipped(&e)
 	case ClockJump:
-		seen.clockJumps++
+		seen.ClockJumps++
 		if e.By < 0 && w.plan.kind == store.KindLease {
 			for _, v := range p.jobs { // slots that were due before are due again
 				v.settled, v.asked = min(v.settled, p.instant().ms()), min(v.asked, p.instant().ms())
@@ -81,16 +81,16 @@ func (p *simProcess) event(e Event) {
 		}
 		w.note(simEntry{who: p.name, what: "says: the wall clock jumped by {d}", d: e.By})
 	case ClockSkew:
-		seen.clockSkews++
+		seen.ClockSkews++
 		p.watch.skewTold = true
 		w.note(simEntry{who: p.name, what: "says: the store's clock differs by {d}", d: e.By, aside: true})
 	case Paused:
-		seen.paused++
+		seen.Paused++
 	case StoreError:
-		seen.storeErrors++
+		seen.StoreErrors++
 		w.note(simEntry{who: p.name, what: "says: the store fails during {text}: {err}", text: e.During, err: e.Err, aside: true})
 	case StoreBack:
-		seen.storeBacks++
+		seen.StoreBacks++
 		w.note(simEntry{who: p.name, what: "says: the store is back after {d}", d: e.Down, aside: true})
 	}
 }
@@ -105,16 +105,16 @@ func (p *simProcess) handlerSaid(r Run, note func(*simHandler)) {
 
 func (p *simProcess) unproven(is bool) {
 	if is {
-		p.w.seen.unproven++
+		p.w.seen.Unproven++
 	}
 }
 
 func (p *simProcess) countSkip(e *Skipped) {
 	s := p.w.seen
 	*map[SkipReason]*int{
-		SkipLate: &s.skippedLate, SkipEarly: &s.skippedEarly, SkipOverlap: &s.skippedOverlap, SkipSuperseded: &s.skippedSuperseded,
-		SkipExhausted: &s.skippedExhausted, SkipCapacity: &s.skippedCapacity, SkipUnreachable: &s.skippedUnreachable,
-		SkipUnknown: &s.skippedUnknown, SkipStopped: &s.skippedStopped, SkipRefused: new(int),
+		SkipLate: &s.SkippedLate, SkipEarly: &s.SkippedEarly, SkipOverlap: &s.SkippedOverlap, SkipSuperseded: &s.SkippedSuperseded,
+		SkipExhausted: &s.SkippedExhausted, SkipCapacity: &s.SkippedCapacity, SkipUnreachable: &s.SkippedUnreachable,
+		SkipUnknown: &s.SkippedUnknown, SkipStopped: &s.SkippedStopped, SkipRefused: new(int),
 	}[e.Reason]++
 	if e.Reason == SkipRefused {
 		p.w.fail(ruleValid, p.w.now, e.Job, e.Slot, "%s skips it as refused: %v", p.name, e.Err)

@@ -104,7 +104,7 @@ func (p *simProcess) step(inputs ...func(*machine, instant)) {
 		in(p.m, p.instant())
 	}
 	p.m.tick(p.instant())
-	p.w.seen.steps++
+	p.w.seen.Steps++
 	for _, a := range p.m.take() {
 		p.do(a)
 	}

@@ -224,7 +224,7 @@ func (p *simProcess) checkStart(h *simHandler) {
 	}
 	a.begun = true
 	if a.confirmed {
-		w.seen.startsConfirmedFirst++
+		w.seen.StartsConfirmedFirst++
 	}
 	x.handlersBegun++
 	v := p.view(h.run.Job)

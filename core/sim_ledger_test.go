@@ -136,7 +136,7 @@ func (l *simLedger) claimed(p *simProcess, c *simCall, req *store.ClaimRequest, 
 	case store.VerdictOverlap:
 		way := l.runs[ans.Slot]
 		justified = ans.Slot != req.Slot && way.live(now) && (way.last().skip || req.Overlap == store.OverlapSkip) && l.names(ans, way, now)
-		l.w.seen.overlaps++
+		l.w.seen.Overlaps++
 	case store.VerdictFinished:
 		justified = r != nil && (r.ended || l.w.plan.kind == store.KindClaimOnly) && (ans.Status == 0 || ans.Status == r.last().status())
 	case store.VerdictSuperseded:
@@ -146,7 +146,7 @@ func (l *simLedger) claimed(p *simProcess, c *simCall, req *store.ClaimRequest, 
 		}
 	case store.VerdictExhausted:
 		justified = unfinished && !live && r.counted >= r.max
-		l.w.seen.exhausted++
+		l.w.seen.Exhausted++
 		if unfinished {
 			l.close(r, now)
 		}
@@ -154,7 +154,7 @@ func (l *simLedger) claimed(p *simProcess, c *simCall, req *store.ClaimRequest, 
 		justified = (r == nil || l.forgotten(r.last())) && now-req.Slot > (req.MaxLate+store.LateTolerance).Milliseconds()
 	case store.VerdictEarly:
 		justified = (r == nil || l.forgotten(r.last())) && req.Slot-now > req.MaxEarly.Milliseconds()
-		l.w.seen.early++
+		l.w.seen.Early++
 	}
 	if a := l.ids[req.ID]; a != nil && a.isOpen && !l.forgotten(a) {
 		justified = false // its answer was lost, or this is a copy: it is Won again
@@ -176,7 +176,7 @@ func (l *simLedger) again(a *simAttempt, p *simProcess, c *simCall, req *store.C
 		l.fail(ruleBelief, req.Slot, "%s is told that %v are left; %d ms are", p.name, ans.Left, a.end-now)
 	}
 	if !c.copy {
-		l.w.seen.settledById++
+		l.w.seen.SettledByID++
 	}
 }
 
@@ -221,9 +221,9 @@ func (l *simLedger) grant(p *simProcess, c *simCall, req *store.ClaimRequest, an
 		skip: req.Overlap == store.OverlapSkip, end: now + length, length: length, isOpen: true, at: l.w.now, startedAt: now}
 	if before != nil && before.isOpen {
 		l.shut(before)
-		l.w.seen.takeovers++
+		l.w.seen.Takeovers++
 	} else if before != nil {
-		l.w.seen.handOvers++
+		l.w.seen.HandOvers++
 	}
 	r.attempts = append(r.attempts, a)
 	r.counted++
@@ -237,9 +237,9 @@ func (l *simLedger) grant(p *simProcess, c *simCall, req *store.ClaimRequest, an
 		l.checkAlone(r, a, now)
 		l.closeOlder(r.slot, now)
 	}
-	l.w.seen.grants++
+	l.w.seen.Grants++
 	if c.copy || c.done || p.dead {
-		l.w.seen.grantedUnasked++
+		l.w.seen.GrantedUnasked++
 	}
 	l.w.note(simEntry{who: "store", what: "grants attempt {n} to " + p.name + " for {d}", job: l.job, slot: r.slot, n: int64(number), d: req.Lease})
 	l.checkGrant(a, before, p, now)

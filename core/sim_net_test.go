@@ -122,7 +122,7 @@ func (p *simProcess) call(verb, job string, timeout time.Duration, apply func(*s
 	w := p.w
 	c := &simCall{p: p, verb: verb, job: job, sent: w.now, deadline: p.node.mono() + int64(timeout), apply: apply, fail: fail}
 	p.calls = append(p.calls, c)
-	w.seen.calls++
+	w.seen.Calls++
 	f := w.net.fate(c)
 	if cut := p.node.cut; cut != 0 && !w.healed {
 		cut.spoil(&f)
@@ -136,7 +136,7 @@ func (p *simProcess) call(verb, job string, timeout time.Duration, apply func(*s
 		w.after(f.there+later, func() { c.copyArrives() })
 	}
 	if f.lost {
-		w.seen.requestsLost++
+		w.seen.RequestsLost++
 		c.refused = errors.Is(f.heard, store.ErrNotApplied)
 		if f.heard != nil {
 			w.after(f.there, func() { c.resolve(c.fail(f.heard)) })
@@ -160,11 +160,11 @@ func (c *simCall) answerWith(f simFate) {
 	w := c.p.w
 	c.applied, c.copy = true, false
 	if c.done || c.p.dead {
-		w.seen.appliedAfterDeadline++
+		w.seen.AppliedAfterDeadline++
 	}
 	reply := c.apply(c)
 	if f.mute {
-		w.seen.answersLost++
+		w.seen.AnswersLost++
 		if f.heard != nil {
 			w.after(f.back, func() { c.resolve(c.fail(f.heard)) })
 		} else {
@@ -176,7 +176,7 @@ func (c *simCall) answerWith(f simFate) {
 		if c.p.node.cut == 0 {
 			c.resolve(reply)
 		} else if !c.done {
-			w.seen.answersLost++
+			w.seen.AnswersLost++
 			c.awaitDeadline()
 		}
 	})
@@ -187,7 +187,7 @@ func (c *simCall) copyArrives() {
 	if w.healed || w.store.down() || c.refused {
 		return
 	}
-	w.seen.copies++
+	w.seen.Copies++
 	w.note(simEntry{who: "net", what: "brings the store another copy of a {text} of " + c.p.name, job: c.job, text: c.verb, aside: c.job == ""})
 	c.copy = true
 	c.apply(c)

@@ -78,7 +78,7 @@ func (s *simStore) jump(by time.Duration) {
 	s.w.note(simEntry{who: "store", what: "has its clock moved by {d}", d: by})
 	s.offset += int64(by)
 	s.disturbed = s.w.now
-	s.w.seen.storeJumps++
+	s.w.seen.StoreJumps++
 	if by > 0 {
 		for _, l := range s.w.ledger {
 			l.shake()

@@ -10,7 +10,7 @@ import (
 // with it. The attempt before is nil for a first one.
 func (l *simLedger) checkGrant(a, before *simAttempt, p *simProcess, now int64) {
 	if a.reason == store.ReasonCatchUp {
-		l.w.seen.catchUps++
+		l.w.seen.CatchUps++
 	}
 	if a.reason == store.ReasonCatchUp && !p.view(l.job).early[a.run.slot] {
 		if o := l.unfinishedAt(a.run.slot); o != nil && a.skip {

@@ -115,7 +115,7 @@ func (w *simWorld) run(until int64) {
 	for w.broken == nil && len(w.queue) > 0 && w.queue[0].at <= until {
 		e := w.pop()
 		w.now = e.at
-		w.seen.events++
+		w.seen.Events++
 		e.do()
 	}
 	if w.broken == nil {
