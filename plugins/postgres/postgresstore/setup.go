@@ -32,6 +32,16 @@ const (
 	setUpTimeout = 20 * time.Second
 )
 
+// beginSetUp begins the transaction of a set-up, whatever the defaults are: it
+// waits for others who set up, and its commit outlasts a crash.
+var beginSetUp = fmt.Sprintf(`BEGIN ISOLATION LEVEL READ COMMITTED;
+SET LOCAL idle_in_transaction_session_timeout = 0;
+SET LOCAL statement_timeout = 0;
+SET LOCAL lock_timeout = 0;
+SET LOCAL synchronous_commit = on;
+SELECT pg_advisory_xact_lock(%d);
+`, int64(setUpLock))
+
 // recorded is what the schema says about itself; the zero value is a schema
 // without our tables.
 type recorded struct{ format, revision int }
@@ -66,10 +76,7 @@ func setUpIfNeeded(ctx context.Context, conn *pgx.Conn, text texts, f *facts) er
 func setUp(ctx context.Context, conn *pgx.Conn, text texts, f *facts) error {
 	ctx, cancel := context.WithTimeout(ctx, setUpTimeout)
 	defer cancel()
-	err := pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1), set_config('synchronous_commit', 'on', true)", int64(setUpLock)); err != nil {
-			return err
-		}
+	err := pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{BeginQuery: beginSetUp}, func(pgx.Tx) error {
 		now, err := readFacts(ctx, conn, text)
 		if err != nil {
 			return err
@@ -202,7 +209,7 @@ func SetupSQL(schema, role string) (string, error) {
 		return "", err
 	}
 	t := texts{schema, storeNow}
-	script := fmt.Sprintf("-- Schema %s of anarchon's plugin postgres %s, format %d.\n\nBEGIN ISOLATION LEVEL READ COMMITTED;\nSELECT pg_advisory_xact_lock(%d);\n", quoteName(schema), Version, Format, int64(setUpLock)) +
+	script := fmt.Sprintf("-- Schema %s of anarchon's plugin postgres %s, format %d.\n\n", quoteName(schema), Version, Format) + beginSetUp +
 		"CREATE SCHEMA IF NOT EXISTS " + quoteName(schema) + ";\n\n" + t.setUp(0)
 	if role != "" {
 		script += "\n" + t.grants(role)
