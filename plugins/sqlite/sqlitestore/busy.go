@@ -23,7 +23,8 @@ func whileBusy(ctx context.Context, wait time.Duration, try func() error) error 
 	if d, ok := ctx.Deadline(); ok {
 		// The host stops waiting at its deadline; what the file said must be there
 		// before, or nobody hears that it was locked and that nothing was written.
-		margin := max(time.Until(d)/20, 50*time.Millisecond)
+		left := time.Until(d)
+		margin := min(max(left/20, 50*time.Millisecond), left/4)
 		if d = d.Add(-margin); d.Before(deadline) {
 			deadline = d
 		}

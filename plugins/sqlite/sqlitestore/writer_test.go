@@ -48,9 +48,9 @@ func TestLockedFile(t *testing.T) {
 		}
 	})
 	t.Run("deadline", func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
 		defer cancel()
-		refused(t, waiting, ctx, 50*time.Millisecond)
+		refused(t, waiting, ctx, 300*time.Millisecond) // it answers a little before
 	})
 	t.Run("cancelled in the queue and at the lock", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
