@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -145,4 +146,51 @@ func TestTrimmer(t *testing.T) {
 	seen(trimJob{"a", 5}, trimJob{"b", 5}, trimJob{"a", 7})
 	tr.close()
 	tr.granted("c", 1) // after the end: no one takes it, and nothing blocks
+}
+
+// The longest names and a long history: what the server lists of them is more than
+// a message may hold that a client sends.
+func TestLongHistory(t *testing.T) {
+	o := options(t)
+	o["callTimeout"] = "30s"
+	o["namespace"] = o["namespace"].(string) + strings.Repeat(".", 150)
+	b := open(t, o)
+	job := strings.Repeat("*", store.MaxNameBytes)
+	const runs = 3000
+	for from := int64(0); from < runs; from += 500 {
+		var qs []store.ClaimRequest
+		for slot := from; slot < from+500; slot++ {
+			q := claimOf(job, noon+slot)
+			q.HistorySize = store.MaxHistory
+			qs = append(qs, q)
+		}
+		for i, r := range b.ClaimBatch(t.Context(), qs) {
+			if r.Err != nil || r.Answer.Verdict != store.VerdictWon {
+				t.Fatalf("%d: %+v", i, r)
+			}
+		}
+	}
+	q := store.HistoryRequest{Job: job, Limit: store.MaxHistory}
+	next := noon + int64(runs)
+	for {
+		a, err := b.History(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(a.Attempts) > maxPage {
+			t.Fatalf("a page of %d", len(a.Attempts))
+		}
+		for _, at := range a.Attempts {
+			if next--; at.Slot != next {
+				t.Fatalf("slot %d; want %d", at.Slot-noon, next-noon)
+			}
+		}
+		if a.Next == "" {
+			break
+		}
+		q.Page = a.Next
+	}
+	if next != noon {
+		t.Errorf("%d runs are missing", next-noon)
+	}
 }
