@@ -90,6 +90,7 @@ func awaitGone(t *testing.T, pid int) {
 			return
 		}
 		if time.Now().After(deadline) {
+			syscall.Kill(pid, syscall.SIGKILL) // it would be there after the test, too
 			t.Fatalf("process %d is still there after %v", pid, patience)
 		}
 	}

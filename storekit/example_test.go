@@ -67,6 +67,27 @@ func ExampleServe() {
 	storekit.Serve(func(env storekit.Env) storekit.Backend { return &backend{env: env} })
 }
 
+// A service and its plugin in one file. Still two processes.
+func ExampleEmbed() {
+	// First thing in main; in the plugin's process it does not return.
+	storekit.Embed(func(env storekit.Env) storekit.Backend { return &backend{env: env} })
+
+	plugin, err := storekit.Open(context.Background(), storekit.Plugin{
+		Name:       "mine",
+		Config:     map[string]any{"password": "@/run/secrets/mine"},
+		MinVersion: "1.0.0",
+		OnEvent: func(e storekit.Event) {
+			if down, ok := e.(storekit.Down); ok && down.Broken {
+				log.Print("the store's plugin dies again and again: ", down.Err)
+			}
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer plugin.Close()
+}
+
 // A backend's own tests make its configuration as a host would.
 func ExampleParseConfig() {
 	schema := (&backend{}).Info().Options

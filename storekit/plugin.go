@@ -90,11 +90,11 @@ func Open(ctx context.Context, p Plugin) (*Client, error) {
 }
 
 // Inspect finds and starts a plugin, asks what it is, and stops it. It is not
-// configured, so it opens no store; Config is not looked at. ctx and
-// [Plugin.StartTimeout] bound it.
+// configured, so it opens no store; Config is not looked at, and OnEvent not called.
+// ctx and [Plugin.StartTimeout] bound it.
 func Inspect(ctx context.Context, p Plugin) (Inspection, error) {
 	name := p.shownName()
-	p.Config = nil
+	p.Config, p.OnEvent = nil, nil
 	l, err := newLauncher(name, p)
 	if err != nil {
 		return Inspection{}, fmt.Errorf("plugin %s: %w", name, err)
