@@ -24,7 +24,7 @@ import (
 // that every plugin has.
 //
 // The name is that of the factory's Info. An embedded plugin is found before all
-// others of its name; [Plugin.Path] overrides it. A program may embed several
+// others of its name; a [Plugin.Path] with a slash overrides it. A program may embed several
 // plugins; Embed panics if two have the same name.
 //
 // What it costs: the driver and its dependencies are linked into the service, so a
@@ -69,7 +69,7 @@ func findEmbedded(p Plugin) (path string, found bool, err error) {
 	}
 	embedded.Lock()
 	defer embedded.Unlock()
-	if p.Path != "" || !embedded.names[p.Name] {
+	if !embedded.names[p.target()] {
 		return "", false, nil
 	}
 	if runtime.GOOS == "linux" {

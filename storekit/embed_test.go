@@ -87,6 +87,8 @@ func TestEmbeddedAreFoundFirst(t *testing.T) {
 		{Plugin{Name: "one"}, true},
 		{Plugin{Name: "one", Dirs: []string{t.TempDir()}}, true},
 		{Plugin{Name: "one", Path: "/bin/one"}, false},
+		{Plugin{Path: "one"}, true},
+		{Plugin{Name: "one", Path: "two"}, false},
 		{Plugin{Name: "two"}, false},
 	} {
 		path, found, err := findEmbedded(test.plugin)

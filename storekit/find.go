@@ -12,10 +12,7 @@ import (
 // find returns the absolute path of the plugin's file. The error lists every path
 // that was tried and says what to do.
 func find(p Plugin) (string, error) {
-	target := p.Path
-	if target == "" {
-		target = p.Name
-	}
+	target := p.target()
 	switch {
 	case target == "":
 		return "", errors.New("neither Name nor Path is set; set Name to a plugin's name, as \"sqlite\", or Path to its file")

@@ -136,7 +136,7 @@ func newLauncher(name string, p Plugin) (launcher, error) {
 	}
 	l.path, l.shown, l.env = path, path, pluginEnv(p.Env, levelOf(p.Logger))
 	if carried {
-		l.shown, l.env = "embedded", append(l.env, envEmbedded+"="+p.Name)
+		l.shown, l.env = "embedded", append(l.env, envEmbedded+"="+p.target())
 	}
 	l.config, err = encodeConfig(p.Config)
 	return l, err
@@ -149,6 +149,9 @@ func (p Plugin) shownName() string {
 	}
 	return strings.TrimPrefix(filepath.Base(p.Path), BinaryPrefix)
 }
+
+// target is what is looked for: a path, if it has a slash in it, or a name.
+func (p Plugin) target() string { return cmp.Or(p.Path, p.Name) }
 
 func (p Plugin) startTimeout() time.Duration { return p.timeout(p.StartTimeout, 30*time.Second) }
 func (p Plugin) callTimeout() time.Duration  { return p.timeout(p.CallTimeout, 10*time.Second) }

@@ -15,26 +15,32 @@ import (
 	"github.com/anarchon-go/anarchon/core/store"
 )
 
-// judge holds a record against the rules of the protocol, job by job. s is the
-// store when all is quiet: its history is part of the record.
-func judge(ctx context.Context, r *record, s store.Store) error {
-	var faults []error
+// judge holds a record against the rules of the protocol, job by job, until one is
+// found to break them. s is the store when all is quiet: its history is part of the
+// record. errNotJudged says that the time was too short to find out.
+func judge(ctx context.Context, r *record, s store.Store, limit time.Duration) error {
+	var open error
 	for _, job := range slices.Sorted(maps.Keys(r.ops)) {
 		h, err := s.History(ctx, store.HistoryRequest{Job: job, Limit: store.MaxHistory})
 		if err == nil && h.Next != "" {
 			err = errors.New("the history is longer than one page")
 		}
 		if err == nil {
-			err = judgeJob(r.ops[job], h.Attempts)
+			err = judgeJob(r.ops[job], h.Attempts, limit)
 		}
-		if err != nil {
-			faults = append(faults, fmt.Errorf("job %s: %w", job, err))
+		switch {
+		case errors.Is(err, errNotJudged):
+			open = fmt.Errorf("job %s: %w", job, err)
+		case err != nil:
+			return fmt.Errorf("job %s: %w", job, err)
 		}
 	}
-	return errors.Join(faults...)
+	return open
 }
 
-func judgeJob(ops []*op, history []store.Attempt) error {
+var errNotJudged = errors.New("the calls were not judged in time")
+
+func judgeJob(ops []*op, history []store.Attempt, limit time.Duration) error {
 	if err := winners(ops); err != nil {
 		return err
 	}
@@ -42,12 +48,12 @@ func judgeJob(ops []*op, history []store.Attempt) error {
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, show(ops))
 	}
-	result, stuck := replay(kept, history, time.Minute)
+	result, stuck := replay(kept, history, limit)
 	switch result {
 	case porcupine.Illegal:
 		return fmt.Errorf("no order of these calls follows the rules; the longest that does ends before\n%s\nall calls\n%s\nhistory %+v", stuck, show(kept), history)
 	case porcupine.Unknown:
-		return fmt.Errorf("%d calls were not judged within a minute", len(kept))
+		return fmt.Errorf("%w: %d calls within %v", errNotJudged, len(kept), limit)
 	}
 	return nil
 }
@@ -102,8 +108,12 @@ func replay(ops []*op, history []store.Attempt, limit time.Duration) (result por
 	calls := make([]porcupine.Operation, 0, len(ops)+1)
 	for _, o := range ops {
 		c := porcupine.Operation{Input: o, Call: int64(o.call), Return: int64(o.ret)}
-		if !o.answered() {
+		switch {
+		case o.answered():
+		case o.at != 0:
 			c.Return = end // it may take effect after its caller gave it up
+		default: // and if it is not known to have done so, not for ever
+			c.Return += (o.last - o.called) * int64(time.Millisecond)
 		}
 		calls = append(calls, c)
 	}
