@@ -105,7 +105,7 @@ func (p *simProcess) checkNewerFirst(v *simJobView, r *run, ms int64) {
 	if _, waits := v.early[newest]; waits {
 		return
 	}
-	if x := v.l.runs[newest]; x != nil && x.awareSince(p) != 0 {
+	if x := v.l.runs[newest]; x.knownTo(p) {
 		return
 	}
 	p.fail(ruleNewer, r, "claims a takeover while the newer slot %s is due", simSlot(newest))
@@ -118,6 +118,11 @@ func (r *simRun) awareSince(p *simProcess) int64 {
 		}
 	}
 	return 0
+}
+
+// knownTo reports whether a process knows who has a run: another, or itself.
+func (r *simRun) knownTo(p *simProcess) bool {
+	return r != nil && (r.awareSince(p) != 0 || r.last().proc == p && r.last().told)
 }
 
 func (l *simLedger) aware(p *simProcess, slot int64) {
@@ -226,7 +231,6 @@ func (p *simProcess) checkStart(h *simHandler) {
 	if a.confirmed {
 		w.seen.StartsConfirmedFirst++
 	}
-	x.handlersBegun++
 	v := p.view(h.run.Job)
 	if a.reason == store.ReasonScheduled && a.number == 1 {
 		if by := late(p.instant().ms(), h.run.Slot); by > v.spec.Timing.MaxLate+store.LateTolerance {

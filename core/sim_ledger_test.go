@@ -26,14 +26,13 @@ type simLedger struct {
 }
 
 type simRun struct {
-	slot          int64
-	attempts      []*simAttempt
-	max, counted  int
-	ended         bool
-	firstAt       int64 // the store's clock at the first grant, and when it ended
-	endedAt       int64
-	handlersBegun int
-	aware         []simAware
+	slot         int64
+	attempts     []*simAttempt
+	max, counted int
+	ended        bool
+	firstAt      int64 // the store's clock at the first grant, and when it ended
+	endedAt      int64
+	aware        []simAware
 }
 
 // simAware: a process was told of a run that another one has.

@@ -163,7 +163,7 @@ func (p *simProcess) auditAsked() {
 			v.asked = slot
 			_, asking := v.wishes[slot]
 			_, waits := v.early[slot]
-			if r := v.l.runs[slot]; slot <= v.settled || asking || waits || v.unanswered(slot) || r != nil && r.awareSince(p) != 0 {
+			if r := v.l.runs[slot]; slot <= v.settled || asking || waits || v.unanswered(slot) || r.knownTo(p) {
 				continue
 			}
 			p.w.fail(ruleAsks, p.w.now-int64(2*time.Minute), v.spec.Name, slot, "%s, healthy since %s, has not asked for it", p.name, simClock(since))
