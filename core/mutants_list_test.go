@@ -72,7 +72,7 @@ var mutants = []mutant{
 	{"late-is-claimed", "slot.go", "if by := late(ms, slot); ⟦by > j.spec.Timing.MaxLate⟧ {",
 		"bool", "false", ruleLate},
 	{"clock-that-went-back-is-ignored", "health.go", "⟦m.replan(now)⟧\n\t}\n",
-		"", "", ruleAsks},
+		"", "", "TestScripts/wall-jumps-back"},
 
 	// Takeovers.
 	{"takeover-before-a-newer-slot", "watch.go", "return ⟦false⟧ // due, in its jitter",
