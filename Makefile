@@ -80,8 +80,16 @@ check-generate: generate ## check that the generated code is current
 vuln: ## known vulnerabilities of the dependencies (asks the Go vulnerability database: needs the network, so it is not part of test)
 	$(TOOL) govulncheck ./...
 
+# Packages with budgets, found by what their tests import.
+BUDGETED = $$(grep -rlE 'anarchon/internal/budget"' --include=*_test.go core storekit plugins conformance cmd internal | xargs -n1 dirname | sort -u | sed 's,^,./,')
+
 .PHONY: bench
-bench: setup ## the benchmarks, and comparisons with other libraries
+bench: build images ## every budget, measured and judged, one package after the other; wants the machine for itself
+	@{ $(GO) test -p 1 -count=1 -v -run Budget $(BUDGETED) -budget; \
+	   $(GO) -C bench test -p 1 -count=1 -v -run Budget ./... -budget; } 2>&1 | $(GO) run ./scripts/budgets
+
+.PHONY: microbench
+microbench: setup ## Go benchmarks of all packages
 	$(GO) test -run='^$$' -bench=. -benchmem ./core/... ./storekit/... ./plugins/...
 	$(GO) -C bench test -run='^$$' -bench=. -benchmem ./...
 

@@ -30,7 +30,9 @@ type layer struct {
 // so that its place is a decision. A plugin may import itself, not its
 // neighbours: see allowed.
 var layers = map[string]layer{
-	"core":     {folders: []string{"core"}},
+	"core": {folders: []string{"core"},
+		// How a budget is stated is the same everywhere.
+		testOnly: []string{module + "/internal/budget"}},
 	"storekit": {folders: []string{"core", "storekit", "internal"}, outside: true},
 	"conformance": {folders: []string{"core", "storekit", "conformance", "internal"}, outside: true,
 		// The kit proves itself on the plugin that needs no server.
@@ -41,7 +43,7 @@ var layers = map[string]layer{
 	"telemetry": {folders: []string{"core", "storekit", "telemetry", "internal"}, outside: true},
 	"cmd":       {folders: []string{"core", "storekit", "conformance", "plugins", "cmd", "internal"}, outside: true},
 	"examples":  {folders: []string{"core", "storekit", "conformance", "plugins", "examples", "internal"}, outside: true},
-	"scripts":   {},
+	"scripts":   {folders: []string{"internal"}},
 	"internal": {folders: []string{"core", "storekit", "internal"}, outside: true,
 		testOnly: []string{module + "/conformance", module + "/plugins", module + "/cmd", module + "/examples"}},
 }
