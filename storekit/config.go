@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/anarchon-go/anarchon/internal/nearest"
 )
 
 // parseConfig is [ParseConfig].
@@ -85,7 +87,7 @@ func optionNames(schema []Option) []string {
 }
 
 func unknownOption(name string, known []string) error {
-	switch near := nearest(name, known); {
+	switch near := nearest.Word(name, known); {
 	case near != "":
 		return fmt.Errorf("unknown option %q; did you mean %q?", name, near)
 	case len(known) == 0:
@@ -245,7 +247,7 @@ func (o Option) check(v any) error {
 
 func (o Option) checkEnum(s string) error {
 	if len(o.Enum) > 0 && !slices.Contains(o.Enum, s) {
-		if near := nearest(s, o.Enum); near != "" && !o.Secret {
+		if near := nearest.Word(s, o.Enum); near != "" && !o.Secret {
 			return fmt.Errorf("one of %q (did you mean %q?)", o.Enum, near)
 		}
 		return fmt.Errorf("one of %q", o.Enum)

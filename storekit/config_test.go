@@ -151,27 +151,6 @@ func TestConfigGettersPanicOnAnAuthorsMistake(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	known := []string{"timeout", "path", "poolSize", "user", "users"}
-	for in, want := range map[string]string{
-		"timeuot": "timeout", "TIMEOUT": "timeout", "pth": "path", "poolsize": "poolSize",
-		"usr": "user", "userz": "user", "": "", "completely": "", "ptah": "path",
-		strings.Repeat("x", 1000): "",
-	} {
-		if got := nearest(in, known); got != want {
-			t.Errorf("nearest(%q) = %q; want %q", in, got, want)
-		}
-	}
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"ab", "ba", 1}, {"größe", "grosse", 3}} {
-		if got := distance(c.a, c.b); got != c.want {
-			t.Errorf("distance(%q, %q) = %d; want %d", c.a, c.b, got, c.want)
-		}
-	}
-}
-
 func FuzzParseConfig(f *testing.F) {
 	for _, s := range []string{`{"path":"x"}`, `{"pool":"7","hosts":[null]}`, `{"token":"hunter2-secret"}`, `null`, `{"path":null}`, "{\"\xff\":1}"} {
 		f.Add([]byte(s))

@@ -11,12 +11,13 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/anarchon-go/anarchon/conformance/containers"
+	"github.com/anarchon-go/anarchon/internal/yamlkeys"
 )
 
 // parseContainers reads the servers of a settings file.
 func parseContainers(node *yaml.Node) (map[string]containers.Spec, error) {
 	specs := map[string]containers.Spec{}
-	err := eachKey(node, nil, func(name string, node *yaml.Node) error {
+	err := yamlkeys.Each(node, nil, func(name string, node *yaml.Node) error {
 		if name == tmpName || strings.ContainsAny(name, ".${}") {
 			return fmt.Errorf("line %d: a container can't be called %q", node.Line, name)
 		}
@@ -43,7 +44,7 @@ func parseContainers(node *yaml.Node) (map[string]containers.Spec, error) {
 const ipSuffix = ".ip"
 
 func parseContainer(node *yaml.Node) (spec containers.Spec, err error) {
-	err = eachKey(node, []string{"image", "port", "command", "env", "ready"}, func(key string, value *yaml.Node) error {
+	err = yamlkeys.Each(node, []string{"image", "port", "command", "env", "ready"}, func(key string, value *yaml.Node) error {
 		var into any
 		switch key {
 		case "image":

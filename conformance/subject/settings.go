@@ -12,6 +12,7 @@ import (
 
 	"github.com/anarchon-go/anarchon/conformance/containers"
 	"github.com/anarchon-go/anarchon/core/store"
+	"github.com/anarchon-go/anarchon/internal/yamlkeys"
 )
 
 // SettingsFile, in a plugin's directory or beside its binary, says how the suite
@@ -80,7 +81,7 @@ func ParseSettings(b []byte) (Settings, error) {
 		return s, errors.New("the file is empty; it must name at least one variant")
 	}
 	var variants *yaml.Node
-	err := eachKey(doc.Content[0], []string{"variants", "containers"}, func(key string, value *yaml.Node) (err error) {
+	err := yamlkeys.Each(doc.Content[0], []string{"variants", "containers"}, func(key string, value *yaml.Node) (err error) {
 		if key == "variants" {
 			variants = value // they may name containers that come after them
 			return nil
@@ -89,7 +90,7 @@ func ParseSettings(b []byte) (Settings, error) {
 		return err
 	})
 	if err == nil && variants != nil {
-		err = eachKey(variants, nil, func(name string, node *yaml.Node) error {
+		err = yamlkeys.Each(variants, nil, func(name string, node *yaml.Node) error {
 			v, err := s.parseVariant(node)
 			s.Variants[name] = v
 			return err
@@ -102,7 +103,7 @@ func ParseSettings(b []byte) (Settings, error) {
 }
 
 func (s Settings) parseVariant(node *yaml.Node) (v Variant, err error) {
-	return v, eachKey(node, []string{"kind", "config"}, func(key string, value *yaml.Node) error {
+	return v, yamlkeys.Each(node, []string{"kind", "config"}, func(key string, value *yaml.Node) error {
 		switch key {
 		case "kind":
 			if err := v.Kind.UnmarshalText([]byte(value.Value)); err != nil {
@@ -110,7 +111,7 @@ func (s Settings) parseVariant(node *yaml.Node) (v Variant, err error) {
 			}
 		case "config":
 			v.Config = map[string]any{}
-			return eachKey(value, nil, func(option string, value *yaml.Node) error {
+			return yamlkeys.Each(value, nil, func(option string, value *yaml.Node) error {
 				var x any
 				if err := value.Decode(&x); err != nil {
 					return fmt.Errorf("line %d: option %q: %w", value.Line, option, err)
@@ -121,32 +122,6 @@ func (s Settings) parseVariant(node *yaml.Node) (v Variant, err error) {
 		}
 		return nil
 	})
-}
-
-// eachKey calls f for the keys of a mapping. If known is not nil, other keys are
-// refused; none may be there twice.
-func eachKey(node *yaml.Node, known []string, f func(key string, value *yaml.Node) error) error {
-	if node.Kind == yaml.ScalarNode && node.Tag == "!!null" {
-		return nil
-	}
-	if node.Kind != yaml.MappingNode {
-		return fmt.Errorf("line %d: there must be keys with values here", node.Line)
-	}
-	seen := map[string]bool{}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		key := node.Content[i]
-		switch {
-		case known != nil && !slices.Contains(known, key.Value):
-			return fmt.Errorf("line %d: unknown key %q; did you mean %q?", key.Line, key.Value, nearest(key.Value, known))
-		case seen[key.Value]:
-			return fmt.Errorf("line %d: key %q is there twice", key.Line, key.Value)
-		}
-		seen[key.Value] = true
-		if err := f(key.Value, node.Content[i+1]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Pick returns the variant of that name; without a name the only one, or the one
@@ -165,30 +140,4 @@ func (s Settings) Pick(name string) (string, Variant, error) {
 		return "", Variant{}, fmt.Errorf("there is no variant %q; known are %q", name, slices.Sorted(maps.Keys(s.Variants)))
 	}
 	return name, v, nil
-}
-
-// nearest returns the known word that is fewest edits away.
-func nearest(word string, known []string) string {
-	return slices.MinFunc(known, func(a, b string) int { return edits(word, a) - edits(word, b) })
-}
-
-// edits is the Levenshtein distance.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, diagonal+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -1,13 +1,14 @@
-package storekit
+// Package nearest finds what somebody probably meant.
+package nearest
 
 import (
 	"strings"
 	"unicode/utf8"
 )
 
-// nearest returns the known word that s is most likely a slip of, or "" if none
+// Word returns the known word that s is most likely a slip of, or "" if none
 // is near. The first of equals wins.
-func nearest(s string, known []string) string {
+func Word(s string, known []string) string {
 	if len(s) > 64 { // nobody mistypes that much, and the table would grow with it
 		return ""
 	}
@@ -43,17 +44,4 @@ func distance(a, b string) int {
 		before, prev, row = prev, row, before
 	}
 	return prev[len(rb)]
-}
-
-// clip shortens a text for an error message, at a character boundary.
-func clip(s string) string {
-	const most = 120
-	if len(s) <= most {
-		return s
-	}
-	cut := most
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
 }
