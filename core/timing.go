@@ -131,7 +131,7 @@ func (t Timing) checkMemory(gap time.Duration, m store.Memory, broken func(ok bo
 	if m.Forever {
 		return
 	}
-	need := t.Jitter + t.MaxLate + clockTolerances
+	need := MemoryNeed(t)
 	broken(!m.IsZero(), "the store says how long it remembers a run", "report it to the plugin's author", "the plugin declares neither a window nor a count")
 	broken(m.Window == 0 || need < m.Window, "jitter + max late + 20 s < the store's memory", "shorten max late, or lengthen the store's memory by the plugin's options",
 		"%v + %v + 20s = %v, the store remembers %v", t.Jitter, t.MaxLate, need, m.Window)
@@ -142,6 +142,11 @@ func (t Timing) checkMemory(gap time.Duration, m store.Memory, broken func(ok bo
 	broken(m.Runs == 0 || covered > need, "runs remembered × smallest gap > jitter + max late + 20 s", "shorten max late, plan the slots further apart, or raise the count by the plugin's options",
 		"%d runs × %v = %v, needed are more than %v", m.Runs, gap, covered, need)
 }
+
+// MemoryNeed returns how long a store must remember a granted slot for a job of this
+// timing, which must be complete (see [CheckTiming]): while an instance may still claim
+// it, and 10 s for the difference of clocks either way.
+func MemoryNeed(t Timing) time.Duration { return t.Jitter + t.MaxLate + clockTolerances }
 
 // or fills the zero fields of t from defaults.
 func (t Timing) or(defaults Timing) Timing {
