@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/anarchon-go/anarchon/core/store"
@@ -78,7 +79,8 @@ func connect(ctx context.Context, pool *pgxpool.Pool, set settings) (*pgxpool.Co
 	ctx, cancel := context.WithTimeout(ctx, set.connectTimeout)
 	defer cancel()
 	conn, err := pool.Acquire(ctx)
-	if errors.Is(err, context.DeadlineExceeded) {
+	// Which of the two timeouts ends it first, and how its error reads, is chance.
+	if errors.Is(err, context.DeadlineExceeded) || pgconn.Timeout(err) {
 		err = fmt.Errorf("%w; nothing answered in time: check host, port and firewalls, or raise connectTimeout", err)
 	}
 	if err != nil {

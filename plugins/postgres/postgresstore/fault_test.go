@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,17 +19,29 @@ import (
 	"github.com/anarchon-go/anarchon/core/store"
 )
 
-// insist asks for a run with the same claim id until it is answered.
+// insist asks for a run with the same claim id until it is answered. A pool may
+// hold connections of a server that is gone: each costs an unknown answer.
 func insist(t testing.TB, b *Backend, q store.ClaimRequest) store.ClaimAnswer {
+	t.Helper()
+	return untilAnswered(t, fmt.Sprintf("claim %q %d", q.Job, q.Slot), func() (store.ClaimAnswer, error) { return b.Claim(t.Context(), q) })
+}
+
+// insistFinish repeats a finish until it is answered.
+func insistFinish(t testing.TB, b *Backend, q store.FinishRequest) store.FinishAnswer {
+	t.Helper()
+	return untilAnswered(t, fmt.Sprintf("finish %q %d", q.Job, q.Slot), func() (store.FinishAnswer, error) { return b.Finish(t.Context(), q) })
+}
+
+func untilAnswered[A any](t testing.TB, what string, ask func() (A, error)) A {
 	t.Helper()
 	end := time.Now().Add(time.Minute)
 	for {
-		a, err := b.Claim(t.Context(), q)
+		a, err := ask()
 		switch {
 		case err == nil:
 			return a
 		case !errors.Is(err, store.ErrUnknown) && !errors.Is(err, store.ErrNotApplied), time.Now().After(end):
-			t.Fatalf("claim %q %d: %v", q.Job, q.Slot, err)
+			t.Fatalf("%s: %v", what, err)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -140,11 +154,14 @@ func TestBrokenServer(t *testing.T) {
 			return nil
 		}
 	}
-	for name, end := range map[string]func(context.Context) error{
-		"stopped at once": signal("QUIT"), // as pg_ctl stop -m immediate
-		"killed":          c.Kill,
+	for _, fault := range []struct {
+		name string
+		end  func(context.Context) error
+	}{
+		{"stopped at once", signal("QUIT")}, // as pg_ctl stop -m immediate
+		{"killed", c.Kill},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(fault.name, func(t *testing.T) {
 			slot += 1000
 			won := map[int]store.ClaimAnswer{}
 			ask := func(i int) store.ClaimRequest {
@@ -153,10 +170,15 @@ func TestBrokenServer(t *testing.T) {
 				return q
 			}
 			for i := range 20 {
-				won[i] = mustClaim(t, b, ask(i), store.VerdictWon)
+				if won[i] = insist(t, b, ask(i)); won[i].Verdict != store.VerdictWon {
+					t.Fatalf("job %d: %+v; want it won", i, won[i])
+				}
 			}
-			mustFinish(t, b, store.FinishRequest{Job: "j0", Slot: slot, Token: won[0].Token, Outcome: store.OutcomeSuccess}, true)
-			restart(t, c, end)
+			end := store.FinishRequest{Job: "j0", Slot: slot, Token: won[0].Token, Outcome: store.OutcomeSuccess}
+			if r := insistFinish(t, b, end); !r.Recorded {
+				t.Fatalf("finish: %+v; want it recorded", r)
+			}
+			restart(t, c, fault.end)
 			if r := insist(t, b, ask(0)); r.Verdict != store.VerdictFinished || r.Status != store.StatusSuccess {
 				t.Errorf("a finished run: %+v", r)
 			}
@@ -272,15 +294,13 @@ func unreplicated(t *testing.T, set settings) {
 		}()
 		return answer
 	}
-	waiting := func() []int {
-		return get[[]int](a, "SELECT coalesce(array_agg(pid), '{}') FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
-	}
 	names("nowhere")
 	defer names("")
+	awaitSynchronous(t, set, a)
 	for _, function := range []string{"pg_cancel_backend", "pg_terminate_backend"} {
 		answer := ask()
-		await(t, "a commit that waits for its standby", func() bool { return len(waiting()) == 1 })
-		if !get[bool](a, "SELECT "+function+"($1)", waiting()[0]) {
+		await(t, "a commit that waits for its standby", func() bool { return len(unreplicatedCommits(a)) == 1 })
+		if !get[bool](a, "SELECT "+function+"($1)", unreplicatedCommits(a)[0]) {
 			t.Fatal("not sent")
 		}
 		r := <-answer
@@ -297,9 +317,50 @@ func unreplicated(t *testing.T, set settings) {
 		t.Errorf("another claim: %+v", r)
 	}
 	answer := ask()
-	await(t, "a commit that waits for its standby", func() bool { return len(waiting()) == 1 })
+	await(t, "a commit that waits for its standby", func() bool { return len(unreplicatedCommits(a)) == 1 })
 	names("")
 	if r := <-answer; r.Err != nil || r.Answer.Verdict != store.VerdictWon || r.Answer.Attempt != 1 {
 		t.Errorf("got %+v, %v; want attempt 1, won", r.Answer, r.Err)
 	}
+}
+
+// unreplicatedCommits are the server processes that wait for a synchronous
+// standby.
+func unreplicatedCommits(a *admin) []int {
+	a.t.Helper()
+	return get[[]int](a, "SELECT coalesce(array_agg(pid), '{}') FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+}
+
+// awaitSynchronous waits until commits wait for their standbys: not when a session
+// shows the new setting, but when the checkpointer has told it to all. It commits
+// again and again until a commit waits, and lets that one go.
+func awaitSynchronous(t *testing.T, set settings, a *admin) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), set.withURL(t, func(u *url.URL) { u.RawQuery = "synchronous_commit=on" }).url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	pid := int(conn.PgConn().PID())
+	ctx, cancel := context.WithCancel(t.Context())
+	var seen atomic.Bool
+	var commits sync.WaitGroup
+	defer commits.Wait()
+	defer cancel()
+	commits.Go(func() {
+		for !seen.Load() {
+			if _, err := conn.Exec(ctx, "SELECT pg_logical_emit_message(true, 'test', '')"); err != nil {
+				if ctx.Err() == nil {
+					t.Errorf("a commit: %v", err)
+				}
+				return
+			}
+		}
+	})
+	await(t, "a commit that waits for its standby", func() bool { return slices.Contains(unreplicatedCommits(a), pid) })
+	seen.Store(true)
+	if !get[bool](a, "SELECT pg_cancel_backend($1)", pid) {
+		t.Fatal("not sent")
+	}
+	commits.Wait()
 }

@@ -164,12 +164,15 @@ func readRecorded(ctx context.Context, conn *pgx.Conn, text texts) (recorded, er
 		return recorded{}, err
 	}
 	var r recorded
-	for key, into := range map[string]*int{"format": &r.format, "revision": &r.revision} {
-		n, err := strconv.Atoi(values[key])
+	for _, field := range []struct {
+		key  string
+		into *int
+	}{{"format", &r.format}, {"revision", &r.revision}} { // in this order: of two faults always the same is named
+		n, err := strconv.Atoi(values[field.key])
 		if err != nil || n < 1 {
-			return recorded{}, fmt.Errorf("table %s.meta records %s %.40q; it must be a number from 1: restore the schema from a backup", quoteName(text.schema), key, values[key])
+			return recorded{}, fmt.Errorf("table %s.meta records %s %.40q; it must be a number from 1: restore the schema from a backup", quoteName(text.schema), field.key, values[field.key])
 		}
-		*into = n
+		*field.into = n
 	}
 	if r.format > Format {
 		return r, fmt.Errorf("%w: schema %q has format %d, plugin postgres %s knows 1 to %d; upgrade this instance", store.ErrStoreFormat, text.schema, r.format, Version, Format)

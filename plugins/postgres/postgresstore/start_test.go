@@ -126,11 +126,13 @@ func TestBadServer(t *testing.T) {
 		class  error
 		want   string
 	}{
-		"wrong password":   {func(u *url.URL) { u.User = url.UserPassword("postgres", "wrong-s3cret") }, store.ErrNotApplied, "check user and password"},
-		"no such role":     {func(u *url.URL) { u.User = url.UserPassword("nobody", "wrong-s3cret") }, store.ErrNotApplied, "check user and password"},
-		"no such host":     {host("no-such-host.invalid:5432"), store.ErrNotApplied, "no such host"},
-		"closed port":      {host(closed.Addr().String()), store.ErrNotApplied, "is the server running"},
-		"silent server":    {host(silent.Addr().String()), store.ErrNotApplied, "nothing answered in time"},
+		"wrong password": {func(u *url.URL) { u.User = url.UserPassword("postgres", "wrong-s3cret") }, store.ErrNotApplied, "check user and password"},
+		"no such role":   {func(u *url.URL) { u.User = url.UserPassword("nobody", "wrong-s3cret") }, store.ErrNotApplied, "check user and password"},
+		"no such host":   {host("no-such-host.invalid:5432"), store.ErrNotApplied, "no such host"},
+		"closed port":    {host(closed.Addr().String()), store.ErrNotApplied, "is the server running"},
+		"silent server":  {host(silent.Addr().String()), store.ErrNotApplied, "nothing answered in time"},
+		"silent server, one attempt": {func(u *url.URL) { u.Host, u.RawQuery = silent.Addr().String(), "sslmode=disable" }, store.ErrNotApplied,
+			"nothing answered in time"},
 		"no such database": {func(u *url.URL) { u.Path = "/no_such_db" }, store.ErrNotApplied, "create the database"},
 		"no schema, and no right to make it": {func(u *url.URL) { u.User = url.UserPassword(role, testPassword) }, store.ErrNotApplied,
 			`GRANT CREATE ON DATABASE "postgres" TO "` + role},
@@ -141,9 +143,12 @@ func TestBadServer(t *testing.T) {
 			if name == "wrong password" || name == "no such role" {
 				onlyWithPasswords(t, set)
 			}
-			cfg := config(t, map[string]any{"url": set.withURL(t, test.change).url, "schema": set.schema})
+			options := map[string]any{"url": set.withURL(t, test.change).url, "schema": set.schema}
+			if strings.HasPrefix(name, "silent") {
+				options["connectTimeout"] = "1s" // TestConnectTimeoutIsShort looks at the default
+			}
 			begin := time.Now()
-			err := New(testEnv(t)).Configure(t.Context(), cfg)
+			err := New(testEnv(t)).Configure(t.Context(), config(t, options))
 			if took := time.Since(begin); took > 5*time.Second {
 				t.Errorf("took %v", took)
 			}
@@ -154,6 +159,15 @@ func TestBadServer(t *testing.T) {
 				t.Errorf("the error has the password: %v", err)
 			}
 		})
+	}
+}
+
+// TestConnectTimeoutIsShort: by default, too, a start against a server that never
+// answers ends within five seconds, with one to spare.
+func TestConnectTimeoutIsShort(t *testing.T) {
+	set, err := readSettings(config(t, nil))
+	if err != nil || set.connectTimeout > 4*time.Second {
+		t.Errorf("a connection may take %v, %v; want at most 4 s", set.connectTimeout, err)
 	}
 }
 
