@@ -36,7 +36,7 @@ type Plugin struct {
 	about     kit.About
 	namespace bool // the plugin has that option
 	own       string
-	tmp       string
+	tmp, data string
 	servers   servers
 	logger    *slog.Logger
 }
@@ -79,8 +79,8 @@ func Load(ctx context.Context, o Options) (_ *Plugin, err error) {
 			err = errors.Join(err, p.Close())
 		}
 	}()
-	data := filepath.Join(tmp, "data")
-	if err := os.Mkdir(data, 0o700); err != nil {
+	p.data = filepath.Join(tmp, "data")
+	if err := os.Mkdir(p.data, 0o700); err != nil {
 		return nil, err
 	}
 	if st.IsDir() {
@@ -99,7 +99,7 @@ func Load(ctx context.Context, o Options) (_ *Plugin, err error) {
 	if err != nil {
 		return nil, err
 	}
-	values[tmpName] = data
+	values[tmpName] = p.data
 	p.config = expandAll(config, values)
 	return p, p.ask(ctx, name)
 }

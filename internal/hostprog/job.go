@@ -19,6 +19,9 @@ type Job struct {
 	Takes   time.Duration // how long a run lasts
 	Overlap string        // "skip" or "allow"
 	Ignores bool          // the handler ignores its context
+	Cancels bool          // it is cancelled when its lease can't be renewed in time; else it goes on
+	First   int64         // the first slot, Unix milliseconds; 0: aligned to the epoch, and without an end
+	Count   int           // how many slots there are from First on
 }
 
 // jobKeys are the settings that ParseJob knows.
@@ -61,20 +64,33 @@ func ParseJob(text string) (Job, error) {
 }
 
 // core returns the job as core runs it.
-func (j Job) core() core.Job {
-	overlap := core.Skip
-	if j.Overlap == "allow" {
-		overlap = core.Allow
-	}
-	return core.Job{
+func (j Job) core(w *writer) core.Job {
+	c := core.Job{
 		Name:     j.Name,
 		Schedule: core.Every(j.Every),
-		Handler:  j.run,
-		Timing:   core.Timing{Overlap: overlap},
+		Handler:  func(ctx context.Context, run core.Run) error { return j.run(ctx, run, w) },
+		Timing:   core.Timing{Overlap: core.Skip},
 	}
+	if j.First != 0 {
+		c.Schedule = series{first: j.First, every: j.Every, count: j.Count}
+	}
+	if j.Overlap == "allow" {
+		c.Timing.Overlap = core.Allow
+	}
+	if j.Cancels {
+		c.OnUnconfirmed = core.Cancel
+	}
+	return c
 }
 
-func (j Job) run(ctx context.Context, _ core.Run) error {
+// run takes its time, and tells when its context is cancelled.
+func (j Job) run(ctx context.Context, run core.Run, w *writer) error {
+	defer context.AfterFunc(ctx, func() {
+		l := Line{What: "cancelled"}
+		l.of(run)
+		l.failed(context.Cause(ctx))
+		w.write(l)
+	})()
 	timer := time.NewTimer(j.Takes)
 	defer timer.Stop()
 	cancelled := ctx.Done()

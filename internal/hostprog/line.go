@@ -10,21 +10,25 @@ import (
 	"time"
 
 	"github.com/anarchon-go/anarchon/core"
+	"github.com/anarchon-go/anarchon/storekit"
 )
 
 // Line is one thing that an instance says. What says which fields are set.
 type Line struct {
 	At       time.Time     `json:"at"`
 	Instance string        `json:"instance"`
-	What     string        `json:"what"` // a core event such as "started", or "claim", "heartbeat", "finish", "ready", "stopped"
+	What     string        `json:"what"` // a core event such as "started", or "claim", "heartbeat", "finish", "cancelled", "plugin", "ready", "stopped"
 	Job      string        `json:"job,omitempty"`
 	Slot     int64         `json:"slot,omitempty"`
+	Last     int64         `json:"last,omitempty"` // of the slots skipped together, from Slot on
 	Attempt  int           `json:"attempt,omitempty"`
 	Token    int64         `json:"token,omitempty"`
 	Reason   string        `json:"reason,omitempty"` // of a run, or of a skip
 	Answer   string        `json:"answer,omitempty"` // of the store
 	Holder   string        `json:"holder,omitempty"`
 	Left     time.Duration `json:"left,omitempty"` // of a lease
+	Took     time.Duration `json:"took,omitempty"` // a call to the store: it was sent at At − Took
+	PID      int           `json:"pid,omitempty"`  // of a plugin that is ready; 0: it is down
 	Handed   bool          `json:"handed_over,omitempty"`
 	Error    string        `json:"error,omitempty"`
 }
@@ -88,7 +92,7 @@ func (w *writer) event(e core.Event) {
 	case core.Backup:
 		l.Job, l.Slot, l.Holder, l.Left = e.Job, e.Slot, e.Holder, e.Left
 	case core.Skipped:
-		l.Job, l.Slot, l.Reason, l.Holder = e.Job, e.Slot, string(e.Reason), e.Holder
+		l.Job, l.Slot, l.Last, l.Reason, l.Holder = e.Job, e.Slot, e.Last, string(e.Reason), e.Holder
 		l.failed(e.Err)
 	case core.StoreError:
 		l.failed(e.Err)
@@ -111,5 +115,17 @@ func (l *Line) of(r core.Run) {
 func (l *Line) failed(err error) {
 	if err != nil {
 		l.Error = err.Error()
+	}
+}
+
+// plugin tells that the plugin came or went.
+func (w *writer) plugin(e storekit.Event) {
+	switch e := e.(type) {
+	case storekit.Ready:
+		w.write(Line{What: "plugin", PID: e.PID})
+	case storekit.Down:
+		l := Line{What: "plugin"}
+		l.failed(e.Err)
+		w.write(l)
 	}
 }

@@ -2,6 +2,7 @@ package hostprog
 
 import (
 	"context"
+	"time"
 
 	"github.com/anarchon-go/anarchon/core/store"
 )
@@ -13,34 +14,40 @@ type traced struct {
 }
 
 func (t traced) Claim(ctx context.Context, req store.ClaimRequest) (store.ClaimAnswer, error) {
+	sent := time.Now()
 	ans, err := t.Store.Claim(ctx, req)
 	l := Line{What: "claim", Job: req.Job, Slot: req.Slot, Reason: req.Reason.String(), Attempt: ans.Attempt, Token: int64(ans.Token), Holder: ans.Holder, Left: ans.Left}
 	if err == nil {
 		l.Answer = ans.Verdict.String()
 	}
 	l.failed(err)
+	l.Took = time.Since(sent)
 	t.w.write(l)
 	return ans, err
 }
 
 func (t traced) Heartbeat(ctx context.Context, req store.HeartbeatRequest) (store.HeartbeatAnswer, error) {
+	sent := time.Now()
 	ans, err := t.Store.Heartbeat(ctx, req)
 	l := Line{What: "heartbeat", Job: req.Job, Slot: req.Slot, Token: int64(req.Token)}
 	if err == nil {
 		l.Answer = pick(ans.Renewed, "renewed", "lost")
 	}
 	l.failed(err)
+	l.Took = time.Since(sent)
 	t.w.write(l)
 	return ans, err
 }
 
 func (t traced) Finish(ctx context.Context, req store.FinishRequest) (store.FinishAnswer, error) {
+	sent := time.Now()
 	ans, err := t.Store.Finish(ctx, req)
 	l := Line{What: "finish", Job: req.Job, Slot: req.Slot, Token: int64(req.Token), Reason: req.Outcome.String()}
 	if err == nil {
 		l.Answer = pick(ans.Recorded, "recorded", "lost")
 	}
 	l.failed(err)
+	l.Took = time.Since(sent)
 	t.w.write(l)
 	return ans, err
 }
