@@ -71,6 +71,17 @@ func get[T any](c Config, name string) T {
 	return v
 }
 
+// ReadConfig checks options as a user wrote them, [Plugin].Config, as a plugin with
+// this schema would: values "@FILE" are read from their files. It is for programs
+// that work on a plugin's store without the plugin.
+func ReadConfig(schema []Option, config map[string]any) (Config, error) {
+	raw, err := encodeConfig(config)
+	if err != nil {
+		return Config{}, err
+	}
+	return ParseConfig(schema, raw)
+}
+
 // ParseConfig checks a JSON object against a schema and fills in the defaults.
 // The error lists every fault, each with the option, the value (unless secret)
 // and the rule. Use it in a backend's own tests; [Serve] calls it for a plugin.

@@ -26,4 +26,5 @@ func ExampleSetupSQL() {
 	// GRANT SELECT ON "anarchon".meta TO "billing";
 	// GRANT SELECT, INSERT, UPDATE ON "anarchon".job TO "billing";
 	// GRANT SELECT, INSERT, UPDATE, DELETE ON "anarchon".attempt TO "billing";
+	// GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA "anarchon" TO "billing";
 }

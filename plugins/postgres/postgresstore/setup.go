@@ -1,6 +1,7 @@
 package postgresstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -112,24 +113,7 @@ func (f *facts) needsToSetUp(schema string) string {
 	if f.hasSchema {
 		remedy = fmt.Sprintf("GRANT CREATE, USAGE ON SCHEMA %s TO %s", quoteName(schema), quoteName(f.role))
 	}
-	return fmt.Sprintf("role %q may not set schema %q up: have it set up by its owner (anarchon store setup), or %s", f.role, schema, remedy)
-}
-
-// checkRights names the rights that the role lacks, as statements that grant
-// them.
-func checkRights(ctx context.Context, conn *pgx.Conn, text texts, f *facts) error {
-	rows, err := conn.Query(ctx, text.file("rights"), text.schema, functionNames)
-	if err != nil {
-		return err
-	}
-	grants, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil || len(grants) == 0 {
-		return err
-	}
-	for i := range grants {
-		grants[i] += " TO " + quoteName(f.role)
-	}
-	return fmt.Errorf("%w: postgres: role %q lacks rights on schema %q: %s", store.ErrInvalid, f.role, text.schema, strings.Join(grants, "; "))
+	return fmt.Sprintf("role %q may not set schema %q up: have it set up by its owner (anarchon store setup postgres), or %s", f.role, schema, remedy)
 }
 
 // checkWhole names the tables and functions that are missing although the
@@ -195,29 +179,22 @@ func (t texts) setUp(from int) string {
 	return b.String()
 }
 
-// grants is the SQL that lets a role use the schema, and not change it.
-func (t texts) grants(role string) string {
-	s, r := quoteName(t.schema), quoteName(role)
-	return fmt.Sprintf("GRANT USAGE ON SCHEMA %s TO %s;\n", s, r) +
-		fmt.Sprintf("GRANT SELECT ON %s.meta TO %s;\n", s, r) +
-		fmt.Sprintf("GRANT SELECT, INSERT, UPDATE ON %s.job TO %s;\n", s, r) +
-		fmt.Sprintf("GRANT SELECT, INSERT, UPDATE, DELETE ON %s.attempt TO %s;\n", s, r)
-}
-
 // SetupSQL returns a script for psql that makes a schema from nothing, in one
-// transaction, and, if role is not empty, lets that role use it. Who runs it
-// owns the schema. An error is a [store.InvalidError].
+// transaction, and, if role is not empty, lets that role use it; else the grants
+// are a comment. Who runs it owns the schema. An error is a [store.InvalidError].
 func SetupSQL(schema, role string) (string, error) {
-	if err := checkSchema(schema); err != nil {
+	grants, err := GrantsSQL(schema, cmp.Or(role, "NAME"))
+	if err != nil {
 		return "", err
 	}
 	t := texts{schema, storeNow}
 	script := fmt.Sprintf("-- Schema %s of anarchon's plugin postgres %s, format %d.\n\n", quoteName(schema), Version, Format) + beginSetUp +
 		"CREATE SCHEMA IF NOT EXISTS " + quoteName(schema) + ";\n\n" + t.setUp(0)
-	if role != "" {
-		script += "\n" + t.grants(role)
+	if role == "" {
+		grants = "-- What a role that does not own the schema needs:\n-- " +
+			strings.ReplaceAll(strings.TrimSpace(grants), "\n", "\n-- ") + "\n"
 	}
-	return script + "\nCOMMIT;\n", nil
+	return script + "\n" + grants + "\nCOMMIT;\n", nil
 }
 
 // Setup connects as the options say and makes the schema, or brings it to this
@@ -225,6 +202,9 @@ func SetupSQL(schema, role string) (string, error) {
 // there already is kept; a newer format is [store.ErrStoreFormat].
 func Setup(ctx context.Context, cfg storekit.Config, role string) error {
 	set, err := readSettings(cfg)
+	if err == nil && role != "" {
+		err = checkRole(role)
+	}
 	if err != nil {
 		return err
 	}

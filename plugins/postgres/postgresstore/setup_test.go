@@ -293,8 +293,15 @@ func TestSetupScript(t *testing.T) {
 	if after := a.fingerprint(); after != before {
 		t.Error("the second run changed something")
 	}
-	if _, err := SetupSQL(`"; DROP`, role); !errors.Is(err, store.ErrInvalid) {
-		t.Errorf("a schema that is no name: %v", err)
+	for _, bad := range []struct{ schema, role string }{
+		{`"; DROP`, role}, {set.schema, strings.Repeat("r", 64)}, {set.schema, "a\nb"},
+	} {
+		if _, err := SetupSQL(bad.schema, bad.role); !errors.Is(err, store.ErrInvalid) {
+			t.Errorf("%.20q: %v; want it invalid", bad, err)
+		}
+	}
+	if silent, err := SetupSQL(set.schema, ""); err != nil || !strings.Contains(silent, "\n-- GRANT USAGE") || strings.Contains(silent, "\nGRANT") {
+		t.Errorf("without a role the grants must be a comment: %v\n%s", err, silent)
 	}
 }
 
@@ -341,7 +348,10 @@ func TestMissingRights(t *testing.T) {
 		}
 		a.exec("GRANT " + right + " TO " + r)
 	}
+	// Where functions are not everybody's, the role has a grant of its own.
 	a.exec("REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA " + s + " FROM public")
+	daily(t, open(t, mine), open(t, set))
+	a.exec("REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA " + s + " FROM " + r)
 	if err := tryOpen(t, mine); !errors.Is(err, store.ErrInvalid) || !strings.Contains(err.Error(), "GRANT EXECUTE ON FUNCTION") || !strings.Contains(err.Error(), "claim_v1") {
 		t.Errorf("without EXECUTE: %v", err)
 	}
