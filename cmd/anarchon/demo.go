@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/anarchon-go/anarchon/internal/hostprog"
+	"github.com/anarchon-go/anarchon/storekit"
 )
 
 func demoCommand() *cobra.Command {
@@ -94,11 +95,25 @@ func (d *demo) run(ctx context.Context) error {
 		return err
 	}
 	fmt.Println()
-	if err := printHistory(context.WithoutCancel(ctx), os.Stdout, plugin, jobNames(demoJobs), 12); err != nil {
+	if err := printWhatIsLeft(context.WithoutCancel(ctx), plugin); err != nil {
 		return err
 	}
 	fmt.Println()
 	return stage.verdict(os.Stdout)
+}
+
+// printWhatIsLeft shows what the store remembers at the end.
+func printWhatIsLeft(ctx context.Context, p storekit.Plugin) error {
+	plugin, err := storekit.Open(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer plugin.Close()
+	desc, err := plugin.Describe(ctx)
+	if err != nil {
+		return err
+	}
+	return runsOptions{jobs: jobNames(demoJobs), limit: 12, loc: time.Local}.show(ctx, os.Stdout, plugin, desc)
 }
 
 func jobNames(jobs []hostprog.Job) []string {

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -27,7 +29,10 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:]))
 }
 
-func run(ctx context.Context, args []string) int {
+func run(ctx context.Context, args []string) int { return runTo(ctx, args, os.Stdout, os.Stderr) }
+
+// runTo runs a command line, writes to out and errs, and returns the exit code.
+func runTo(ctx context.Context, args []string, out, errs io.Writer) int {
 	root := &cobra.Command{
 		Use:   "anarchon",
 		Short: "A leaderless distributed scheduler: see it, look into its stores, prove its plugins",
@@ -38,16 +43,18 @@ Exit codes: 0 yes, 1 no or failed, 2 the command line is wrong.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(demoCommand(), runsCommand(), pluginCommand(), storeCommand())
+	root.AddCommand(demoCommand(), runsCommand(), nextCommand(), doctorCommand(), pluginCommand(), storeCommand())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see: %s --help", err, c.CommandPath())}
 	})
 	root.SetArgs(longFlags(args))
+	root.SetOut(out)
+	root.SetErr(errs)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintln(os.Stderr, "anarchon:", err)
+	fmt.Fprintln(errs, "anarchon:", err)
 	var usage usageError
 	if errors.As(err, &usage) || strings.HasPrefix(err.Error(), "unknown command") {
 		return exitUsage
@@ -60,6 +67,12 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
+// numbered tells a short flag with its number, such as -n5.
+func numbered(flag string) bool {
+	_, err := strconv.Atoi(flag[2:])
+	return err == nil
+}
+
 // longFlags lets a long flag be written with one dash, as Go's own tools have
 // it: -for 30s. There are no combined short flags.
 func longFlags(args []string) []string {
@@ -69,7 +82,7 @@ func longFlags(args []string) []string {
 			copy(out[i:], args[i:])
 			break
 		}
-		if len(a) > 2 && a[0] == '-' && (a[1] >= 'a' && a[1] <= 'z') {
+		if len(a) > 2 && a[0] == '-' && (a[1] >= 'a' && a[1] <= 'z') && !numbered(a) {
 			a = "-" + a
 		}
 		out[i] = a

@@ -17,14 +17,18 @@ import (
 const modulePath = "github.com/anarchon-go/anarchon"
 
 // choosePlugin returns the plugin that a user named: a path, or a name. A name
-// that is not found beside this program, and whose source lies in the module of
+// that is not found where storekit looks, and whose source lies in the module of
 // the working directory, is built into dir first, so that a fresh clone works.
 func choosePlugin(ctx context.Context, named, dir string) (storekit.Plugin, error) {
 	if strings.ContainsRune(named, filepath.Separator) {
 		return storekit.Plugin{Path: named}, nil
 	}
+	dirs := filepath.SplitList(os.Getenv("ANARCHON_PLUGIN_DIR"))
 	if self, err := os.Executable(); err == nil {
-		if _, err := os.Stat(filepath.Join(filepath.Dir(self), "anarchon-plugin-"+named)); err == nil {
+		dirs = append(dirs, filepath.Dir(self))
+	}
+	for _, d := range dirs {
+		if _, err := os.Stat(filepath.Join(d, "anarchon-plugin-"+named)); err == nil {
 			return storekit.Plugin{Name: named}, nil
 		}
 	}
@@ -93,6 +97,9 @@ func parseConfig(pairs []string) (map[string]any, error) {
 		key, value, ok := strings.Cut(p, "=")
 		if !ok || key == "" {
 			return nil, usageError{fmt.Errorf("-config %q is not key=value", p)}
+		}
+		if _, twice := config[key]; twice {
+			return nil, usageError{fmt.Errorf("-config gives the option %q twice", key)}
 		}
 		config[key] = value
 	}

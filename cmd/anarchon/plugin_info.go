@@ -109,6 +109,17 @@ type storeReport struct {
 	Unfinished *int           `json:"unfinished"` // runs; null where they are not known
 }
 
+func reportOf(d store.Description) storeReport {
+	r := storeReport{
+		Kind: d.Kind, Strategy: d.Strategy, Memory: d.Memory.String(), Clock: d.Clock, Fenced: d.Fenced, History: d.History,
+		Product: d.Product, Format: d.Format, Settings: []storeSetting{}, Warnings: append([]string{}, d.Warnings...),
+	}
+	for _, s := range d.Settings {
+		r.Settings = append(r.Settings, storeSetting(s))
+	}
+	return r
+}
+
 type storeSetting struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -137,13 +148,8 @@ func inspect(ctx context.Context, p storekit.Plugin) (*pluginReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Store = &storeReport{
-		Kind: d.Kind, Strategy: d.Strategy, Memory: d.Memory.String(), Clock: d.Clock, Fenced: d.Fenced, History: d.History,
-		Product: d.Product, Format: d.Format, Settings: []storeSetting{}, Warnings: append([]string{}, d.Warnings...),
-	}
-	for _, s := range d.Settings {
-		r.Store.Settings = append(r.Store.Settings, storeSetting(s))
-	}
+	report := reportOf(d)
+	r.Store = &report
 	if d.Kind == store.KindLease {
 		runs, err := plugin.Unfinished(ctx, store.UnfinishedRequest{})
 		if err != nil {

@@ -18,7 +18,11 @@ import (
 // The plugin of these tests is this binary: nothing needs to be built.
 func TestMain(m *testing.M) {
 	storekit.Embed(sqlitestore.New)
-	os.Exit(m.Run())
+	code := m.Run()
+	if builtPlugin != "" {
+		_ = os.RemoveAll(filepath.Dir(builtPlugin))
+	}
+	os.Exit(code)
 }
 
 func testPlugin(config map[string]any) storekit.Plugin {

@@ -48,6 +48,7 @@ type settings struct {
 	path      string
 	namespace string
 	busy      time.Duration
+	noCreate  bool
 }
 
 func readSettings(cfg storekit.Config) (settings, error) {
@@ -55,6 +56,7 @@ func readSettings(cfg storekit.Config) (settings, error) {
 		path:      cfg.String("path"),
 		namespace: cfg.String("namespace"),
 		busy:      cfg.Duration("busyTimeout"),
+		noCreate:  !cfg.Bool("create"),
 	}
 	return s, store.CheckName("namespace", s.namespace)
 }
@@ -85,10 +87,8 @@ func (b *Backend) open(ctx context.Context, set settings) (err error) {
 	}
 	w, r := newWriter(l, set.busy, b.now), newReader(l, set.busy, b.now)
 	err = whileBusy(ctx, set.busy, func() error {
-		if l.exists {
-			if err := peek(l); err != nil {
-				return err
-			}
+		if err := peek(l, !set.noCreate); err != nil {
+			return err
 		}
 		return w.connect()
 	})

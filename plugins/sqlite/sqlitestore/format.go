@@ -52,19 +52,29 @@ func readFormat(conn *sql.Conn) (int, error) {
 	}
 }
 
-// peek looks at a file that is there without touching anything, and fails only
-// if its format is newer: all else is found by who opens it for good. On a
-// cleanly closed file it reads as from a read-only disk, because SQLite would
-// leave new side files behind; nobody else has such a file open.
-func peek(l location) error {
+// peek looks at a file without touching anything. It fails if the format is newer, or
+// if there is nothing and it must not be made: all else is found by who opens it for
+// good. On a cleanly closed file it reads as from a read-only disk, because SQLite
+// would leave new side files behind; nobody else has such a file open.
+func peek(l location, create bool) error {
+	if !l.exists {
+		if !create {
+			return errors.New("there is no such file, and create=false forbids to make one; look for a slip in path, or start the service that makes it")
+		}
+		return nil
+	}
 	params := "mode=ro&_busy_timeout=0"
 	if !l.hasWAL() {
 		params += "&immutable=1"
 	}
 	db, conn, err := connect(l, params)
 	if err == nil {
-		_, err = readFormat(conn)
+		var format int
+		format, err = readFormat(conn)
 		err = errors.Join(err, conn.Close(), db.Close())
+		if err == nil && format == noFormat && !create {
+			return errors.New("no anarchon service has used this file, and create=false forbids to make its tables; look for a slip in path")
+		}
 	}
 	if errors.Is(err, store.ErrStoreFormat) || isBusy(err) {
 		return err

@@ -37,6 +37,10 @@ func Info() storekit.Info {
 				Name: "busyTimeout", Type: storekit.TypeDuration, Default: defaultBusy.String(), Min: &low, Max: &high,
 				Help: "How long a call waits for the file's write lock, at most the call's own deadline; the default outlasts a short stall of the disk.",
 			},
+			{
+				Name: "create", Type: storekit.TypeBool, Default: "true",
+				Help: "Make the file and its tables if they are not there; false refuses to, for programs that only look.",
+			},
 		},
 	}
 }
