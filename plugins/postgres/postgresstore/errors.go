@@ -98,7 +98,7 @@ var remedies = map[string]string{
 	"3F000": "the schema is gone; restart the plugin to set it up, or restore it",
 	"42501": "grant the role what is missing; anarchon store setup postgres prints all that it needs",
 	"42883": "a function is gone; was the schema restored half? restart the plugin to find out",
-	"42704": "create it first, if a role is missing",
+	"42704": "create it first",
 	"42P01": "a table is gone; was the schema restored half? restart the plugin to find out",
 	"53100": "the server's disk is full; free space",
 	"53300": "the server has no connection left; raise its max_connections, lower poolSize and heartbeatPoolSize, or put PgBouncer between",
