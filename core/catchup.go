@@ -54,7 +54,7 @@ func (m *machine) fresh() []*job {
 // this instance does not know that it, or a newer one, was granted.
 func (m *machine) missedSlot(now instant, j *job) int64 {
 	ms := now.ms()
-	slot := j.prev(ms)
+	slot := m.prev(j, ms)
 	if slot == noSlot || slot <= j.granted || late(ms, slot) >= j.spec.Timing.CatchUp {
 		return noSlot
 	}

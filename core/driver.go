@@ -46,7 +46,7 @@ func (d *driver) loop(ctx context.Context) error {
 		for _, a := range d.m.take() {
 			d.do(base, a)
 		}
-		d.setHealth(d.m.health.err)
+		d.setHealth(d.m.health.err())
 		if d.m.idle() {
 			return stuckError(d.m.stuckRuns())
 		}

@@ -135,14 +135,16 @@ type Paused struct {
 	Lease time.Duration // the shortest lease of a job, under three times the pause
 }
 
-// StoreError: the store began to fail or to refuse. It is reported once, until
-// [StoreBack].
+// StoreError: the store began to fail or to refuse calls, all of them or one kind:
+// reads (recall, history) or writes (claim, heartbeat, finish). It is reported once,
+// until [StoreBack].
 type StoreError struct {
 	During string // the verb
 	Err    error
 }
 
-// StoreBack: the store answers again.
+// StoreBack: the store answers again, both kinds of calls. Where no write that failed
+// is repeated any more, a read that is answered is enough.
 type StoreBack struct{ Down time.Duration }
 
 // ScheduleMismatch: another instance plans this job by another schedule, or by
@@ -150,6 +152,14 @@ type StoreBack struct{ Down time.Duration }
 type ScheduleMismatch struct {
 	Job          string
 	Ours, Theirs string // fingerprints
+}
+
+// ScheduleBroken: the schedule of a job panicked. The job is planned no more by this
+// instance; a run that is under way goes on, and so do the other jobs. Remove the job
+// and add it with another schedule.
+type ScheduleBroken struct {
+	Job   string
+	Panic string // its value as text
 }
 
 // Warning: something that works but should be looked at, found when a job was
@@ -180,5 +190,6 @@ func (Paused) event()           {}
 func (StoreError) event()       {}
 func (StoreBack) event()        {}
 func (ScheduleMismatch) event() {}
+func (ScheduleBroken) event()   {}
 func (Warning) event()          {}
 func (EventsDropped) event()    {}

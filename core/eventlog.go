@@ -26,7 +26,7 @@ func level(e Event) slog.Level {
 		return slog.LevelDebug
 	case Interrupted, Lost, Unconfirmed, ClockJump, Paused, ScheduleMismatch, Warning:
 		return slog.LevelWarn
-	case Failed, Unrecorded, Stuck, StoreError, EventsDropped:
+	case Failed, Unrecorded, Stuck, StoreError, ScheduleBroken, EventsDropped:
 		return slog.LevelError
 	case ClockSkew:
 		if e.Severe {
@@ -80,6 +80,8 @@ func line(e Event) (msg string, attrs []slog.Attr) {
 		return "the store answers again", []slog.Attr{slog.Duration("down", e.Down)}
 	case ScheduleMismatch:
 		return "another instance plans this job by another schedule", []slog.Attr{slog.String("job", e.Job), slog.String("ours", e.Ours), slog.String("theirs", e.Theirs)}
+	case ScheduleBroken:
+		return "the schedule panicked: this instance plans the job no more", []slog.Attr{slog.String("job", e.Job), slog.String("panic", e.Panic)}
 	case Warning:
 		return e.Text, jobAttr(e.Job)
 	case EventsDropped:

@@ -46,6 +46,7 @@ func allEvents() []Event {
 		StoreError{During: "claim", Err: err},
 		StoreBack{Down: time.Minute},
 		ScheduleMismatch{Job: "a", Ours: "every 10s", Theirs: "every 15s"},
+		ScheduleBroken{Job: "a", Panic: "index out of range"},
 		Warning{Job: "a", Text: "the interval is short"},
 		Warning{Text: "eviction is on"},
 		EventsDropped{Count: 12},

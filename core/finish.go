@@ -19,6 +19,7 @@ type finish struct {
 	finishAt      int64 // monotonic: the next try
 	finishUntil   int64 // monotonic: then it is given up
 	finishTries   int
+	finishErr     error // of the last try
 }
 
 // handlerReturned: the handler of a run is back, with nil, an error, or a
@@ -132,7 +133,7 @@ func (m *machine) finishAnswered(now instant, r *run, ans store.FinishAnswer, er
 	r.finishing = false
 	switch {
 	case err != nil:
-		r.beatErr = err
+		r.finishErr = err
 		r.finishUnknown = r.finishUnknown || store.IsUnknown(err)
 		if errors.Is(err, store.ErrInvalid) || now.mono >= r.finishUntil {
 			m.unrecorded(now, r)
@@ -173,7 +174,7 @@ func (m *machine) recorded(now instant, r *run, unproven bool) {
 // unrecorded: the store did not take the outcome in time. The run stays open in
 // the store until its lease ends.
 func (m *machine) unrecorded(now instant, r *run) {
-	m.tell(Unrecorded{Run: m.describe(r), Outcome: r.outcome, Err: r.beatErr})
+	m.tell(Unrecorded{Run: m.describe(r), Outcome: r.outcome, Err: r.finishErr})
 	m.drop(r)
 	m.watchOther(now, r.job, r.slot, r.number, m.instance, r.job.spec.Timing.Lease)
 }

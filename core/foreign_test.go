@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -91,6 +92,92 @@ func TestHandlersErrorIsForeignCode(t *testing.T) {
 				}
 				if len(failed) != 1 || !strings.Contains(failed[0].Err.Error(), c.want) {
 					t.Errorf("failed events %v, want one with %q", failed, c.want)
+				}
+			})
+		})
+	}
+}
+
+// breaking is a schedule with a mistake that shows only later.
+type breaking struct {
+	core.Schedule
+	method string
+	from   time.Time
+}
+
+func (b breaking) Next(after time.Time) time.Time {
+	if b.method == "Next" && after.After(b.from) {
+		panic("index out of range")
+	}
+	return b.Schedule.Next(after)
+}
+
+func (b breaking) Prev(at time.Time) time.Time {
+	if b.method == "Prev" && at.After(b.from) {
+		panic("index out of range")
+	}
+	return b.Schedule.Prev(at)
+}
+
+// TestScheduleThatPanics: its job is planned no more, by name, and the others go on.
+func TestScheduleThatPanics(t *testing.T) {
+	for _, method := range []string{"Next", "Prev"} {
+		t.Run(method, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var rec events
+				s, err := core.New(coretest.NewStore(store.KindLease), core.Options{OnEvent: rec.add})
+				if err != nil {
+					t.Fatal(err)
+				}
+				runs := map[string]int{}
+				var mu sync.Mutex
+				count := func(_ context.Context, run core.Run) error {
+					mu.Lock()
+					defer mu.Unlock()
+					runs[run.Job]++
+					return nil
+				}
+				for name, schedule := range map[string]core.Schedule{
+					"bad":  breaking{core.Every(time.Second), method, time.Now().Add(10 * time.Second)},
+					"good": core.Every(time.Second),
+				} {
+					if err := s.Add(core.Job{Name: name, Schedule: schedule, Handler: count}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				// Prev is asked at start, and when slots were passed over: after this.
+				go func() {
+					time.Sleep(20 * time.Second)
+					if err := s.Add(core.Job{Name: "late", Schedule: breaking{core.Every(time.Second), method, time.Now().Add(-time.Hour)}, Handler: count}); err != nil {
+						t.Error(err)
+					}
+				}()
+				ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+				defer cancel()
+				if err := s.Run(ctx); err != nil {
+					t.Error(err)
+				}
+				if runs["good"] < 58 {
+					t.Errorf("the other job ran %d times in 60 s of one each second", runs["good"])
+				}
+				if method == "Next" && (runs["bad"] < 8 || runs["bad"] > 12) {
+					t.Errorf("the job ran %d times; its schedule breaks after 10 s", runs["bad"])
+				}
+				broken := map[string]int{}
+				for _, e := range rec.all {
+					if e, ok := e.(core.ScheduleBroken); ok {
+						broken[e.Job]++
+						if e.Panic != "index out of range" {
+							t.Errorf("the event says %q", e.Panic)
+						}
+					}
+				}
+				want := map[string]int{"late": 1}
+				if method == "Next" {
+					want["bad"] = 1
+				}
+				if !maps.Equal(broken, want) {
+					t.Errorf("events about %v, want %v", broken, want)
 				}
 			})
 		})

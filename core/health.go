@@ -10,40 +10,77 @@ import (
 	"github.com/anarchon-go/anarchon/core/store"
 )
 
-// healthState follows whether the store answers.
+// healthState follows whether the store answers, reads (recall, history) apart from
+// writes (claim, heartbeat, finish): a store that is locked, full or a replica
+// answers the one and not the other, and must not seem to come back each time.
 type healthState struct {
-	failing bool
-	since   instant // the first call that failed was sent then
-	err     error
+	reads, writes error   // of the last call, if it failed
+	since         instant // the first call that failed was sent then
 }
+
+// err returns why the store is not healthy, or nil.
+func (h *healthState) err() error { return cmp.Or(h.writes, h.reads) }
 
 // heard notes what a call says about the store: whether it answers, and what its
 // clock shows. The call was sent at the given instant; storeNow is 0 if the
 // answer carries none.
 func (m *machine) heard(now instant, verb string, sent instant, storeNow int64, err error) {
 	h := &m.health
+	failing := h.err() != nil
+	reads := verb == "recall" || verb == "history"
+	kind := &h.writes
+	if reads {
+		kind = &h.reads
+	}
 	if err != nil && !errors.Is(err, store.ErrInvalid) {
-		if !h.failing {
-			h.failing, h.since = true, sent
+		*kind = err
+		if !failing {
+			h.since = sent
 			m.tell(StoreError{During: verb, Err: err})
 		}
-		h.err = err
 		return
 	}
 	if storeNow > 0 {
 		m.noteSkew(now, sent, storeNow)
 	}
-	if !h.failing {
+	*kind = nil
+	// What is not asked any more says nothing about now, and nobody would find out
+	// before the next slot is due.
+	if reads && h.writes != nil && !m.repeatsWrites() {
+		h.writes = nil
+	}
+	if !reads && !m.recalls() {
+		h.reads = nil
+	}
+	if !failing || h.err() != nil {
 		return
 	}
 	down := now.since(h.since)
-	h.failing, h.err = false, nil
 	m.tell(StoreBack{Down: down})
 	if m.leases() && down > m.recall.beat {
 		// As at start: other instances may have died, and slots may have been
 		// missed, while the store was away.
 		m.recall.sweepNow(now)
 	}
+}
+
+// repeatsWrites reports whether a write that failed is to be sent again.
+func (m *machine) repeatsWrites() bool {
+	for _, j := range m.jobs {
+		for _, r := range j.runs {
+			switch r.state {
+			case asking:
+				if r.lastErr != nil {
+					return true
+				}
+			case confirming, running, finishing:
+				if r.beatErr != nil || r.finishErr != nil {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // clockState follows this instance's two clocks and the store's.

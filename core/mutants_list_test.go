@@ -4,7 +4,7 @@ package core
 var mutants = []mutant{
 	// Clocks and leases.
 	{"wall-clock-for-leases", "instant.go", "time.Duration(⟦max(t.mono-u.mono, t.wall-u.wall, 0)⟧)",
-		"int64", "max(t.wall-u.wall, 0)", ruleUnheard},
+		"int64", "max(t.wall-u.wall, 0)", "TestScripts/clock-set-back-in-a-lease"},
 	{"monotonic-clock-for-leases", "instant.go", "time.Duration(⟦max(t.mono-u.mono, t.wall-u.wall, 0)⟧)",
 		"int64", "max(t.mono-u.mono, 0)", ruleUnheard},
 	{"lease-counted-from-the-answer", "attempt.go", "⟦r.leaseFrom, r.leaseLen = r.sent, ans.Left⟧",
@@ -67,7 +67,7 @@ var mutants = []mutant{
 		"bool", "false", ruleTakesReal},
 
 	// Slots.
-	{"passed-over-without-a-name", "slot.go", "⟦m.tell(Skipped{Job: j.spec.Name, Slot: slot, Last: max(j.prev(newest-1), slot), Reason: reason, By: late(ms, slot)})⟧",
+	{"passed-over-without-a-name", "slot.go", "⟦m.tell(Skipped{Job: j.spec.Name, Slot: slot, Last: max(m.prev(j, newest-1), slot), Reason: reason, By: late(ms, slot)})⟧",
 		"", "", ruleNamed},
 	{"late-is-claimed", "slot.go", "if by := late(ms, slot); ⟦by > j.spec.Timing.MaxLate⟧ {",
 		"bool", "false", ruleLate},
@@ -78,7 +78,7 @@ var mutants = []mutant{
 	{"takeover-before-a-newer-slot", "watch.go", "return ⟦false⟧ // due, in its jitter",
 		"bool", "true", ruleNewer},
 	{"takeover-only-without-a-newer-slot", "watch.go", "if ⟦j.slot != noSlot && j.slot > r.slot && j.slot <= now.ms()⟧ {",
-		"bool", "j.prev(now.ms()) > r.slot", ruleTakeover},
+		"bool", "m.prev(j, now.ms()) > r.slot", ruleTakeover},
 	{"no-sweep", "watch.go", "due = ⟦s.sweepAt⟧\n",
 		"int64", "never", ruleCatchUp},
 	{"sweeps-once-an-hour", "watch.go", "s.sweepAt, s.again = ⟦max(s.sent.mono+int64(s.period), now.mono)⟧, false",
@@ -92,7 +92,7 @@ var mutants = []mutant{
 
 	// Catch-up.
 	{"catch-up-of-every-missed-slot", "catchup.go", "ans.Attempts) {\n\t\t⟦m.askForMissed(now, j, slot)⟧",
-		"", "for ; late(now.ms(), slot) < j.spec.Timing.CatchUp && j.find(slot) == nil; slot = j.prev(slot - 1) { m.askForMissed(now, j, slot) }", ruleOnce},
+		"", "for ; late(now.ms(), slot) < j.spec.Timing.CatchUp && j.find(slot) == nil; slot = m.prev(j, slot - 1) { m.askForMissed(now, j, slot) }", ruleOnce},
 	{"catch-up-however-old", "catchup.go", "⟦late(ms, slot) >= j.spec.Timing.CatchUp⟧",
 		"bool", "false", "TestScripts/after-an-outage"},
 	{"catch-up-after-overlap", "catchup.go", "if ⟦!unfinishedAt(slot, ans.Attempts)⟧ {",
@@ -119,6 +119,18 @@ var mutants = []mutant{
 		"bool", "true", ruleStops},
 	{"stop-forgets-what-is-in-flight", "stop.go", "case ⟦r.state == asking && !r.inFlight⟧:",
 		"bool", "r.state == asking", ruleHandsOver},
+
+	// The store's health.
+	{"any-answer-is-health", "health.go", "⟦*kind = nil⟧",
+		"", "h.reads, h.writes = nil, nil", "TestScripts/writes-fail-and-reads-work"},
+	{"write-that-is-not-repeated-fails-for-ever", "health.go", "reads && h.writes != nil && ⟦!m.repeatsWrites()⟧",
+		"bool", "false", "TestScripts/writes-fail-and-reads-work"},
+	{"unrecorded-names-the-heartbeat", "finish.go", "Err: ⟦r.finishErr⟧})",
+		"error", "r.beatErr", "TestScripts/unrecorded-says-why"},
+
+	// Foreign code.
+	{"broken-schedule-is-asked-again", "slot.go", "if ⟦j.broken⟧ {",
+		"bool", "false", "TestScripts/schedule-breaks"},
 
 	// The store's clock.
 	{"skew-is-not-told", "health.go", "if ⟦level > c.skew⟧ {",

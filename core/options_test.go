@@ -40,6 +40,42 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+// TestNewChecksTheDefaults: what no job can make good is told at once, and what a
+// schedule or a job's own timing can, is not.
+func TestNewChecksTheDefaults(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		t    Timing
+		kind store.Kind
+		want string // in the error; empty: fine
+	}{
+		{"zero", Timing{}, store.KindLease, ""},
+		{"long jitter, for jobs with long gaps", Timing{Jitter: 10 * time.Second, MaxLate: 20 * time.Second}, store.KindLease, ""},
+		{"short max late, for jobs each second", Timing{MaxLate: 300 * time.Millisecond}, store.KindLease, ""},
+		{"nothing extra", Timing{Jitter: Disabled, CatchUp: Disabled}, store.KindLease, ""},
+		{"negative max late", Timing{MaxLate: -time.Second}, store.KindLease, "max late is -1s"},
+		{"negative jitter", Timing{Jitter: -time.Second}, store.KindLease, "jitter is -1s"},
+		{"jitter that overflows", Timing{Jitter: 1<<63 - 1}, store.KindLease, "max late"},
+		{"heartbeat", Timing{Lease: 6 * time.Second, Heartbeat: 3 * time.Second}, store.KindLease, "heartbeat is 3s"},
+		{"no lease is asked for there", Timing{Lease: 6 * time.Second, Heartbeat: 3 * time.Second}, store.KindClaimOnly, ""},
+		{"attempts", Timing{MaxAttempts: 101}, store.KindLease, "max attempts is 101"},
+		{"two", Timing{MaxAttempts: -1, HistorySize: -1}, store.KindLease, "history size is -1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			// A memory that is too short for the defaults is the job's matter.
+			d := store.Description{Kind: tt.kind, Memory: store.Memory{Window: 30 * time.Second}}
+			_, err := New(describing{d: d}, Options{Timing: tt.t})
+			var rule *RuleError
+			switch {
+			case tt.want == "" && err != nil:
+				t.Errorf("error is %v, want none", err)
+			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || !errors.As(err, &rule)):
+				t.Errorf("error is %v, want a rule about %q", err, tt.want)
+			}
+		})
+	}
+}
+
 func TestInstanceNamesDiffer(t *testing.T) {
 	seen := map[string]bool{}
 	for range 100 {

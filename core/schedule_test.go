@@ -104,18 +104,18 @@ func TestSlotsOfForeignSchedules(t *testing.T) {
 		{"before the year 1", odd{next: func(time.Time) time.Time { return time.Date(-5, 1, 1, 0, 0, 0, 0, time.UTC) }}, []int64{noSlot}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			j := &job{spec: Job{Schedule: tt.s}}
+			m, j := newMachine(machineConfig{}), &job{spec: Job{Schedule: tt.s}}
 			at := start.UnixMilli()
 			for i, want := range tt.want {
-				if at = j.next(at); at != want {
+				if at = m.next(j, at); at != want {
 					t.Fatalf("slot %d is %d, want %d", i, at, want)
 				}
 			}
 		})
 	}
-	j := &job{spec: Job{Schedule: fractional{every(10 * time.Second)}}}
+	m, j := newMachine(machineConfig{}), &job{spec: Job{Schedule: fractional{every(10 * time.Second)}}}
 	for at, want := range map[int64]int64{1_009_999: 1_000_000, 1_010_000: 1_010_000, 1_010_001: 1_010_000, 1_019_999: 1_010_000} {
-		if got := j.prev(at); got != want {
+		if got := m.prev(j, at); got != want {
 			t.Errorf("newest slot at %d is %d, want %d", at, got, want)
 		}
 	}

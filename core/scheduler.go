@@ -37,7 +37,8 @@ type Scheduler struct {
 const describeTimeout = 10 * time.Second
 
 // New returns a scheduler over a store, which it asks to describe itself. The
-// scheduler does not close the store.
+// scheduler does not close the store. Timing rules that Options.Timing breaks by
+// itself, whatever the schedule and the store's memory, are [RuleError]s.
 func New(s store.Store, opts Options) (*Scheduler, error) {
 	if s == nil {
 		return nil, errors.New("core: the store is nil; open one with storekit.Open")
@@ -54,6 +55,9 @@ func New(s store.Store, opts Options) (*Scheduler, error) {
 	}
 	if desc.Kind != store.KindLease && desc.Kind != store.KindClaimOnly {
 		return nil, fmt.Errorf("core: the store describes itself as %v; it must be a lease or a claim-only backend", desc.Kind)
+	}
+	if err := opts.Timing.checkDefaults(desc.Kind); err != nil {
+		return nil, fmt.Errorf("core: options: timing:\n%w", err)
 	}
 	sch := &Scheduler{
 		store: s, desc: desc, opts: opts, start: time.Now(),
@@ -139,8 +143,9 @@ func (s *Scheduler) History(ctx context.Context, name string, limit int) ([]stor
 	}
 }
 
-// Healthy returns nil if the store answered the last call, and otherwise why
-// not. Running handlers go on either way. It is nil before Run.
+// Healthy returns nil if the store answers, and otherwise why not: the error of the
+// last write (claim, heartbeat, finish), as long as it is repeated, or of the last
+// read. Running handlers go on either way. It is nil before Run. See [StoreError].
 func (s *Scheduler) Healthy() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

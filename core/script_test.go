@@ -119,6 +119,7 @@ type script struct {
 	noRecalls, // recalls are answered at once: nothing is unfinished
 	renewAll, // heartbeats are answered at once: renewed
 	down, // connections are refused: every call fails at once, surely not applied
+	locked, // so do claims, heartbeats and finishes
 	idle bool
 
 	open []*openCall
@@ -215,7 +216,7 @@ func (s *script) act(a action) {
 		s.say("claim %s %s after=%d %v id=%d", q.Job, s.slot(q.Slot), q.After, q.Reason, q.ID[15])
 	case doBeat:
 		c.what = "heartbeat"
-		if s.renewAll && !s.down {
+		if s.renewAll && !s.down && !s.locked {
 			s.m.beatAnswered(s.instant, a.run, store.HeartbeatAnswer{Renewed: true, Now: s.storeNow()}, nil)
 			return
 		}
@@ -244,7 +245,8 @@ func (s *script) act(a action) {
 		r := s.m.describe(a.run)
 		s.say("start %s %s attempt=%d token=%d %v", r.Job, s.slot(r.Slot), r.Attempt, r.Token, r.Reason)
 	}
-	if s.down && a.kind != doStart {
+	writes := a.kind == doClaim || a.kind == doBeat || a.kind == doFinish
+	if s.down && a.kind != doStart || s.locked && writes {
 		s.refuse(a)
 		return
 	}

@@ -99,6 +99,8 @@ func (s *script) eventText(e Event) string {
 		return fmt.Sprintf("store-back down=%v", e.Down)
 	case ScheduleMismatch:
 		return fmt.Sprintf("schedule-mismatch %s ours=%q theirs=%q", e.Job, e.Ours, e.Theirs)
+	case ScheduleBroken:
+		return fmt.Sprintf("schedule-broken %s panic=%q", e.Job, e.Panic)
 	}
 	return fmt.Sprintf("%T", e)
 }

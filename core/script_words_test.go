@@ -21,7 +21,7 @@ func (s *script) do(line string, more []string) error {
 	setup := map[string]func(*words) error{
 		"machine": s.doMachine, "job": s.doJob, "start": s.doStart,
 		"store-clock": s.doStoreClock, "nothing-unfinished": s.flag(&s.noRecalls, true), "renew-all": s.flag(&s.renewAll, true),
-		"store-down": s.flag(&s.down, true), "store-up": s.flag(&s.down, false),
+		"store-down": s.flag(&s.down, true), "store-locked": s.flag(&s.locked, true), "store-up": s.flag(&s.down, false), "store-unlocked": s.flag(&s.locked, false),
 	}
 	running := map[string]func(*words) error{
 		"wait": s.doWait, "until": s.doUntil, "wall": s.doWall, "suspend": s.doSuspend, "freeze": s.doFreeze,
@@ -67,6 +67,13 @@ func (s *script) doJob(w *words) error {
 		j.Schedule = Every(every)
 	} else {
 		list := listed{gap: w.duration("gap")}
+		if from := w.option("breaks", ""); from != "" {
+			ms, err := s.parseTime(from)
+			if err != nil {
+				return err
+			}
+			list.breaks = ms
+		}
 		for _, at := range strings.Split(w.option("at", ""), ",") {
 			ms, err := s.parseTime(at)
 			if err != nil {
@@ -105,11 +112,15 @@ func (s *script) doJob(w *words) error {
 
 // listed is a schedule with the slots of a list.
 type listed struct {
-	slots []int64
-	gap   time.Duration
+	slots  []int64
+	gap    time.Duration
+	breaks int64 // from then on Next panics; 0: never
 }
 
 func (l listed) Next(after time.Time) time.Time {
+	if l.breaks != 0 && after.UnixMilli() >= l.breaks {
+		panic("no such slot")
+	}
 	for _, ms := range l.slots {
 		if ms > after.UnixMilli() {
 			return store.Time(ms)

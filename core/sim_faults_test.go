@@ -131,7 +131,7 @@ var simWorldFaults = map[string]func(*simWorld, *rand.Rand){
 	},
 	"outage": func(w *simWorld, r *rand.Rand) {
 		if !w.store.down() {
-			w.store.fail(oneOf(r, outageRefuses, outageSilent, outageMute, outageStalled), oneOf(r, few(r, 10*time.Second), few(r, 3*time.Minute), few(r, 20*time.Minute)))
+			w.store.fail(oneOf(r, outageRefuses, outageSilent, outageMute, outageStalled, outageLocked), oneOf(r, few(r, 10*time.Second), few(r, 3*time.Minute), few(r, 20*time.Minute)))
 		}
 	},
 	"jump": func(w *simWorld, r *rand.Rand) {

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"slices"
 	"time"
 
 	"github.com/anarchon-go/anarchon/core/store"
@@ -120,9 +121,9 @@ func (r *simRun) awareSince(p *simProcess) int64 {
 	return 0
 }
 
-// knownTo reports whether a process knows who has a run: another, or itself.
+// knownTo reports whether a process knows who has a run, or had it: another, or itself.
 func (r *simRun) knownTo(p *simProcess) bool {
-	return r != nil && (r.awareSince(p) != 0 || r.last().proc == p && r.last().told)
+	return r != nil && (r.awareSince(p) != 0 || slices.ContainsFunc(r.attempts, func(a *simAttempt) bool { return a.proc == p && a.told }))
 }
 
 func (l *simLedger) aware(p *simProcess, slot int64) {

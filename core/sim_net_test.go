@@ -38,6 +38,7 @@ var (
 	errSimTimeout = fmt.Errorf("%w: no answer in time", store.ErrUnknown)
 	errSimReset   = fmt.Errorf("%w: connection reset", store.ErrUnknown)
 	errSimRefused = fmt.Errorf("%w: connection refused", store.ErrNotApplied)
+	errSimLocked  = fmt.Errorf("%w: locked", store.ErrNotApplied)
 	errSimOdd     = fmt.Errorf("an error of another kind")
 )
 

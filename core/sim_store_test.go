@@ -29,10 +29,11 @@ const (
 	outageSilent                       // requests vanish
 	outageMute                         // requests are applied, answers vanish
 	outageStalled                      // requests are applied when it is over
+	outageLocked                       // it answers reads, and refuses writes
 )
 
 func (o simOutage) String() string {
-	return [...]string{"", "refuses connections", "swallows requests", "applies requests, answers nothing", "stalls"}[o]
+	return [...]string{"", "refuses connections", "swallows requests", "applies requests, answers nothing", "stalls", "is locked against writes"}[o]
 }
 
 func newSimStore(w *simWorld) *simStore {
@@ -111,6 +112,12 @@ func (s *simStore) receive(c *simCall, f simFate) {
 		s.held = append(s.held, func() { c.answerWith(f) })
 		c.awaitDeadline()
 		return
+	case outageLocked:
+		if c.verb != "recall" && c.verb != "history" {
+			c.refused = true
+			s.w.after(f.back, func() { c.resolve(c.fail(errSimLocked)) })
+			return
+		}
 	}
 	c.answerWith(f)
 }

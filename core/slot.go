@@ -1,6 +1,7 @@
 package core
 
 import (
+	"fmt"
 	"math"
 	"time"
 
@@ -19,6 +20,7 @@ type job struct {
 	at        int32 // place in machine.slots
 	fresh     bool  // catch-up is to be looked at
 	removed   bool
+	broken    bool  // its schedule panicked: no more slots are planned
 	added     int64 // when it was added, Unix milliseconds
 	missed    int64 // newest slot skipped because the store could not be asked
 	granted   int64 // newest slot known to have been granted, here or elsewhere
@@ -40,10 +42,13 @@ func (m *machine) add(now instant, spec Job) {
 		return
 	}
 	j := &job{
-		spec: spec, gap: spec.Schedule.MinGap(), fp: fingerprint(spec.Schedule), at: -1,
+		spec: spec, at: -1,
 		added: now.ms(), missed: noSlot, granted: noSlot, fresh: spec.Timing.CatchUp > 0,
 	}
 	m.jobs[spec.Name] = j
+	if panicked := guarded(func() { j.gap, j.fp = spec.Schedule.MinGap(), fingerprint(spec.Schedule) }); panicked != "" {
+		m.setAside(j, panicked)
+	}
 	m.recall.addJob(&j.spec.Timing)
 	m.plan(j, now.ms())
 	if m.leases() {
@@ -73,13 +78,15 @@ func (m *machine) plan(j *job, after int64) {
 	if j.following > after && j.slot == after {
 		j.slot = j.following // the usual step: computed before
 	} else {
-		j.slot = j.next(after)
+		j.slot = m.next(j, after)
 	}
 	if j.slot == noSlot {
 		m.slots.remove(j)
 		return
 	}
-	j.following = j.next(j.slot)
+	if j.following = m.next(j, j.slot); j.broken {
+		return
+	}
 	delay := m.within(int64(j.spec.Timing.Jitter))
 	if j.following != noSlot {
 		// Where a clock change makes a gap smaller than the nominal one, the
@@ -94,11 +101,12 @@ func (m *machine) plan(j *job, after int64) {
 }
 
 // next returns the schedule's first slot after the given one. A schedule is
-// foreign code: one that does not move forward has no further slot.
-func (j *job) next(after int64) int64 {
+// foreign code: one that does not move forward has no further slot, nor has one
+// that panics.
+func (m *machine) next(j *job, after int64) int64 {
 	t := time.UnixMilli(after)
 	for range 2 { // the first may be the given slot again, before its fraction was cut
-		if t = j.spec.Schedule.Next(t); t.IsZero() {
+		if t = m.ask(j, Schedule.Next, t); t.IsZero() {
 			return noSlot
 		}
 		if n := t.UnixMilli(); n > after {
@@ -113,8 +121,8 @@ func (j *job) next(after int64) int64 {
 
 // prev returns the schedule's newest slot at or before the given time, also one
 // that only its fraction puts after it.
-func (j *job) prev(at int64) int64 {
-	t := j.spec.Schedule.Prev(time.UnixMilli(at + 1).Add(-1))
+func (m *machine) prev(j *job, at int64) int64 {
+	t := m.ask(j, Schedule.Prev, time.UnixMilli(at+1).Add(-1))
 	if t.IsZero() {
 		return noSlot
 	}
@@ -124,17 +132,40 @@ func (j *job) prev(at int64) int64 {
 	return noSlot
 }
 
+// ask asks a job's schedule, which may panic. The zero time is no slot.
+func (m *machine) ask(j *job, method func(Schedule, time.Time) time.Time, t time.Time) (slot time.Time) {
+	if j.broken {
+		return time.Time{}
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			slot = time.Time{}
+			m.setAside(j, fmt.Sprint(v))
+		}
+	}()
+	return method(j.spec.Schedule, t)
+}
+
+// setAside plans a job no more. What it has under way goes on, and so do the other
+// jobs: one bad schedule must not take them down.
+func (m *machine) setAside(j *job, panicked string) {
+	j.broken, j.fresh = true, false
+	j.slot, j.following = noSlot, noSlot
+	m.slots.remove(j)
+	m.tell(ScheduleBroken{Job: j.spec.Name, Panic: panicked})
+}
+
 // slotDue: a slot's jitter is over. Only the newest slot that is due is claimed:
 // a stale run after a newer one helps nobody.
 func (m *machine) slotDue(now instant, j *job) {
-	slot, ms := j.slot, now.ms()
-	if j.following != noSlot && ms >= j.following {
-		newest := max(j.prev(ms), j.following)
+	slot, following, ms := j.slot, j.following, now.ms()
+	if following != noSlot && ms >= following {
+		newest := max(m.prev(j, ms), following)
 		reason := SkipSuperseded
 		if late(ms, slot) > j.spec.Timing.MaxLate {
 			reason = SkipLate
 		}
-		m.tell(Skipped{Job: j.spec.Name, Slot: slot, Last: max(j.prev(newest-1), slot), Reason: reason, By: late(ms, slot)})
+		m.tell(Skipped{Job: j.spec.Name, Slot: slot, Last: max(m.prev(j, newest-1), slot), Reason: reason, By: late(ms, slot)})
 		slot = newest
 	}
 	m.giveUpBefore(now, j, slot)

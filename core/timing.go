@@ -109,6 +109,15 @@ func CheckTiming(t Timing, gap time.Duration, d store.Description) (full Timing,
 	return full, warnings, errors.Join(errs...)
 }
 
+// checkDefaults checks what no job can make good: a schedule with gaps as large as the
+// jitter asks for, or of the second that lets max late be shortest, and a store that
+// remembers for ever.
+func (t Timing) checkDefaults(kind store.Kind) error {
+	gap := max(minInterval, 3*min(t.Jitter, store.MaxBound))
+	_, _, err := CheckTiming(t, gap, store.Description{Kind: kind, Memory: store.Memory{Forever: true}})
+	return err
+}
+
 func (t Timing) checkBounds(gap time.Duration, broken func(ok bool, rule, remedy, found string, args ...any)) {
 	broken(gap >= minInterval, "smallest gap between slots >= 1 s", "plan the slots further apart", "the smallest gap is %v", gap)
 	broken(t.Jitter >= 0 && t.Jitter < gap/2, "0 <= jitter < half the smallest gap between slots", "shorten the jitter: else the jitter windows of two slots could meet",

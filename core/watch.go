@@ -52,10 +52,13 @@ func (s *recallState) sweepNow(now instant) {
 // naming each.
 const manyNames = 1000
 
+// recalls reports whether this instance asks for unfinished runs, again and again.
+func (m *machine) recalls() bool { return m.leases() && !m.stopping && len(m.jobs) > 0 }
+
 // recallDue returns when the next recall is due; ok is false if none is.
 func (m *machine) recallDue() (due int64, ok bool) {
 	s := &m.recall
-	if !m.leases() || m.stopping || s.inFlight || len(m.jobs) == 0 {
+	if !m.recalls() || s.inFlight {
 		return 0, false
 	}
 	due = s.sweepAt

@@ -32,12 +32,28 @@ const (
 func newLogQueue(logger *slog.Logger, dropped func(lines int)) *logQueue {
 	q := &logQueue{logger: logger}
 	q.box.most = queuedLog
-	q.box.deliver = func(r slog.Record) { logger.Handler().Handle(context.Background(), r) }
+	q.box.deliver = func(r slog.Record) {
+		defer survive()
+		logger.Handler().Handle(context.Background(), r)
+	}
 	q.box.missed = func(n int) {
-		logger.Warn("the plugin writes more than the log takes: lines were dropped", "lines", n)
+		func() {
+			defer survive()
+			logger.Warn("the plugin writes more than the log takes: lines were dropped", "lines", n)
+		}()
 		dropped(n)
 	}
 	return q
+}
+
+// survive ends a panic of the logger, which is foreign code: a line is lost, the service
+// is not.
+func survive() { _ = recover() }
+
+// wants reports whether the logger takes lines of a level.
+func (q *logQueue) wants(level slog.Level) bool {
+	defer survive()
+	return q.logger.Enabled(context.Background(), level)
 }
 
 // admits reports whether a line of the plugin's output fits into this second. One
@@ -59,7 +75,7 @@ func (q *logQueue) admits(bytes int, now time.Time) bool {
 
 // put logs a line of about so many bytes.
 func (q *logQueue) put(level slog.Level, message string, bytes int, attrs ...slog.Attr) {
-	if !q.logger.Enabled(context.Background(), level) {
+	if !q.wants(level) {
 		return
 	}
 	r := slog.NewRecord(time.Now(), level, message, 0)
@@ -69,7 +85,7 @@ func (q *logQueue) put(level slog.Level, message string, bytes int, attrs ...slo
 
 // say logs a line of the host's own about the plugin.
 func (q *logQueue) say(level slog.Level, message string, args ...any) {
-	if !q.logger.Enabled(context.Background(), level) {
+	if !q.wants(level) {
 		return
 	}
 	r := slog.NewRecord(time.Now(), level, message, 0)

@@ -1,6 +1,7 @@
 package storekit
 
 import (
+	"context"
 	"log/slog"
 	"slices"
 	"strings"
@@ -69,6 +70,41 @@ func TestOddLinesOfAPlugin(t *testing.T) {
 		if len(line) > 2*maxLine {
 			t.Errorf("a line of %d bytes", len(line))
 		}
+	}
+}
+
+// oddHandler panics in all that a handler does for a line.
+type oddHandler struct {
+	slog.Handler
+	odd string
+}
+
+func (h oddHandler) Enabled(context.Context, slog.Level) bool {
+	if h.odd == "Enabled" {
+		panic("odd handler")
+	}
+	return true
+}
+func (h oddHandler) Handle(context.Context, slog.Record) error { panic("odd handler") }
+func (h oddHandler) WithAttrs([]slog.Attr) slog.Handler        { return h }
+
+// A logger that panics loses its lines, and nothing else: neither the plugin's output
+// nor the host's own lines, nor what is said of dropped ones, ends the service.
+func TestPanickingLogger(t *testing.T) {
+	for _, odd := range []string{"Handle", "Enabled"} {
+		t.Run(odd, func(t *testing.T) {
+			dropped := 0
+			q := newLogQueue(slog.New(oddHandler{odd: odd}), func(n int) { dropped += n })
+			h := &hostLog{queue: q}
+			h.secrets.Store(scrubberOf(nil))
+			h.stderr([]byte("words"), false)
+			q.say(slog.LevelInfo, "words of the host")
+			q.box.drop()
+			q.box.flush(time.Now().Add(time.Minute))
+			if dropped != 1 {
+				t.Errorf("%d lines dropped; want 1", dropped)
+			}
+		})
 	}
 }
 

@@ -96,6 +96,8 @@ func (w *writer) event(e core.Event) {
 		l.failed(e.Err)
 	case core.StoreError:
 		l.failed(e.Err)
+	case core.ScheduleBroken:
+		l.Job, l.Error = e.Job, e.Panic
 	case core.Warning:
 		l.Job, l.Error = e.Job, e.Text
 	case core.ClockJump:
