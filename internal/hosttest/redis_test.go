@@ -1,13 +1,10 @@
 package hosttest
 
 import (
-	"fmt"
-	"net"
 	"os"
-	"os/exec"
 	"testing"
-	"time"
 
+	"github.com/anarchon-go/anarchon/conformance/containers"
 	"github.com/anarchon-go/anarchon/core/store"
 	"github.com/anarchon-go/anarchon/storekit"
 )
@@ -27,35 +24,22 @@ func redis(t *testing.T) storekit.Plugin {
 	}
 }
 
+// startRedis starts a server in a container that is removed with the test.
 func startRedis(t *testing.T) (url string) {
 	t.Helper()
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		t.Skip("redis-server is not installed (Debian: redis-server), and ANARCHON_TEST_REDIS_URL is not set")
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().(*net.TCPAddr)
-	l.Close()
-	server := exec.Command(path, "--port", fmt.Sprint(address.Port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir())
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Wait() }()
-	t.Cleanup(func() {
-		server.Process.Kill()
-		<-ended
+	c, err := containers.Start(t.Context(), containers.Spec{
+		Image:   "redis-8.6",
+		Command: []string{"redis-server", "--bind", "0.0.0.0", "--protected-mode", "no", "--save", "", "--appendonly", "no"},
+		Port:    6379,
+		Ready:   "Ready to accept connections",
 	})
-	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		if conn, err := net.Dial("tcp", address.String()); err == nil {
-			conn.Close()
-			return fmt.Sprintf("redis://%s", address)
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("redis-server does not answer on %s", address)
-		}
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := c.Remove(); err != nil {
+			t.Error(err)
+		}
+	})
+	return "redis://" + c.Addr()
 }

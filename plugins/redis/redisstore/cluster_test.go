@@ -3,9 +3,7 @@ package redisstore
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -24,7 +22,7 @@ func startCluster(t testing.TB) *testCluster {
 	c := &testCluster{}
 	ctx := t.Context()
 	for i := range 3 {
-		p := startServer(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "2000")
+		p := startServer(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "15000")
 		d := driver(t, p.url())
 		low, high := i*16384/3, (i+1)*16384/3-1
 		if err := d.ClusterAddSlotsRange(ctx, low, high).Err(); err != nil {
@@ -37,7 +35,7 @@ func startCluster(t testing.TB) *testCluster {
 		c.nodes, c.clients, c.ids = append(c.nodes, p), append(c.clients, d), append(c.ids, id)
 	}
 	for _, d := range c.clients[1:] {
-		if err := d.ClusterMeet(ctx, "127.0.0.1", fmt.Sprint(c.nodes[0].port)).Err(); err != nil {
+		if err := d.ClusterMeet(ctx, c.nodes[0].host(), fmt.Sprint(c.nodes[0].port)).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -105,29 +103,19 @@ func TestClusterMovesANamespace(t *testing.T) {
 	slot, from := c.owner(t, b.keys.meta())
 	to := (from + 1) % 3
 
-	stop := make(chan struct{})
-	told := make([][]acked, 4)
-	var wg sync.WaitGroup
-	for i := range told {
-		wg.Go(func() { told[i] = hammer(b, fmt.Sprint("w", i), stop) })
-	}
-	time.Sleep(100 * time.Millisecond) // some keys to move
+	w := startWork(b, 4)
+	w.progress(t) // some keys to move
 	c.move(t, slot, from, to)
-	time.Sleep(100 * time.Millisecond) // and some work after it
-	close(stop)
-	wg.Wait()
-	total := 0
-	for _, all := range told {
-		total += len(all)
-		for i := range all {
-			all[i].check(t, b, true)
-		}
+	w.progress(t)
+	all := w.end()
+	for i := range all {
+		all[i].check(t, b, true)
 	}
 	keys, err := c.clients[to].Keys(t.Context(), string(b.keys)+"*").Result()
 	if err != nil || len(keys) == 0 {
 		t.Errorf("the keys did not move: %v", err)
 	}
-	t.Logf("%d claims", total)
+	t.Logf("%d claims, %d calls unknown", len(all), w.unknown.Load())
 }
 
 // move hands a slot over as redis-cli --cluster reshard does: key by key, while
@@ -151,7 +139,7 @@ func (c *testCluster) move(t testing.TB, slot int64, from, to int) {
 		if len(keys) == 0 {
 			break
 		}
-		args := []any{"migrate", "127.0.0.1", c.nodes[to].port, "", 0, 5000, "keys"}
+		args := []any{"migrate", c.nodes[to].host(), c.nodes[to].port, "", 0, 5000, "keys"}
 		for _, k := range keys {
 			args = append(args, k)
 		}
@@ -168,7 +156,7 @@ func TestClusterLosesANode(t *testing.T) {
 	c := startCluster(t)
 	b := open(t, c.options("losing"))
 	_, owner := c.owner(t, b.keys.meta())
-	c.nodes[owner].kill()
+	c.nodes[owner].kill(t)
 	var err error
 	await(t, "the lost node is noticed", func() bool {
 		_, err = b.Claim(bg, claimNow("j"))

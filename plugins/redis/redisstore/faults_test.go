@@ -3,33 +3,14 @@ package redisstore
 import (
 	"errors"
 	"fmt"
-	"os/exec"
-	"strings"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/anarchon-go/anarchon/core/store"
 )
-
-// localStrategies are those that the redis-server on this machine can do.
-func localStrategies(t testing.TB) []string {
-	t.Helper()
-	said, err := exec.Command(binary(t, "redis-server"), "--version").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(said), "v=")
-	v, ok := parseVersion(rest)
-	if !ok {
-		t.Fatalf("redis-server --version says %q", said)
-	}
-	if v.less(oldestIDMP) {
-		t.Logf("redis-server is %v: strategy idmp is left out", v)
-		return []string{strategyLease, strategyStreamID, strategyScript}
-	}
-	return strategies
-}
 
 // A server that is out of memory grants nothing new; what runs can be renewed,
 // handed over and finished.
@@ -43,7 +24,7 @@ func TestOutOfMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, strategy := range localStrategies(t) {
+	for _, strategy := range strategies {
 		o := options{"url": srv.url(), "namespace": strategy, "strategy": strategy}
 		limit("0")
 		b := open(t, o)
@@ -122,29 +103,65 @@ type acked struct {
 	begun  bool              // a finish was sent
 }
 
-// hammer claims and finishes runs of fresh jobs until stop is closed.
-func hammer(b *Backend, name string, stop <-chan struct{}) (all []acked) {
+// work is what workers do to a backend until they are told to stop.
+type work struct {
+	b        *Backend
+	stop     chan struct{}
+	told     [][]acked // by worker, when all have stopped
+	wg       sync.WaitGroup
+	answered atomic.Int64 // claims
+	unknown  atomic.Int64 // claims and finishes
+}
+
+func startWork(b *Backend, workers int) *work {
+	w := &work{b: b, stop: make(chan struct{}), told: make([][]acked, workers)}
+	for i := range w.told {
+		w.wg.Go(func() { w.told[i] = w.hammer(fmt.Sprint("w", i)) })
+	}
+	return w
+}
+
+// progress waits until more claims were answered.
+func (w *work) progress(t testing.TB) {
+	t.Helper()
+	const more = 30
+	before := w.answered.Load()
+	await(t, fmt.Sprint(more, " more claims are answered"), func() bool { return w.answered.Load() >= before+more })
+}
+
+// end stops the workers and returns what they were told.
+func (w *work) end() []acked {
+	close(w.stop)
+	w.wg.Wait()
+	return slices.Concat(w.told...)
+}
+
+// hammer claims runs of fresh jobs and finishes every other one.
+func (w *work) hammer(name string) (all []acked) {
 	for n := 0; ; n++ {
 		select {
-		case <-stop:
+		case <-w.stop:
 			return all
 		default:
 		}
 		k := acked{claim: claimNow(fmt.Sprint(name, "/", n))}
-		a, err := b.Claim(bg, k.claim)
+		k.claim.Lease = time.Hour // longer than the test
+		a, err := w.b.Claim(bg, k.claim)
 		switch {
 		case errors.Is(err, store.ErrNotApplied):
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) // the driver dials again
 			continue
-		case err == nil:
+		case err != nil:
+			w.unknown.Add(1)
+		default:
+			w.answered.Add(1)
 			k.answer = a
 		}
 		if err == nil && n%2 == 0 {
-			k.begun = true
-			f, err := b.Finish(bg, finishOf(k.claim, a, store.OutcomeSuccess))
+			f, err := w.b.Finish(bg, finishOf(k.claim, a, store.OutcomeSuccess))
 			k.ended = err == nil && f.Recorded
-			if errors.Is(err, store.ErrNotApplied) {
-				k.begun = false
+			if k.begun = !errors.Is(err, store.ErrNotApplied); k.begun && err != nil {
+				w.unknown.Add(1)
 			}
 		}
 		all = append(all, k)
@@ -192,7 +209,7 @@ func (k *acked) check(t *testing.T, b *Backend, lease bool) {
 func TestFaultsInTheMiddle(t *testing.T) {
 	faults := map[string]func(*testing.T, *proc){
 		"killed": func(t *testing.T, p *proc) {
-			p.kill()
+			p.kill(t)
 			if err := p.start(); err != nil {
 				t.Fatal(err)
 			}
@@ -204,44 +221,33 @@ func TestFaultsInTheMiddle(t *testing.T) {
 		},
 	}
 	for name, fault := range faults {
-		for _, strategy := range localStrategies(t) {
+		for _, strategy := range strategies {
 			t.Run(name+"/"+strategy, func(t *testing.T) {
 				srv := startServer(t, "--appendonly", "yes", "--appendfsync", "always")
-				b := open(t, options{"url": srv.url(), "strategy": strategy, "callTimeout": "300ms"})
-				stop := make(chan struct{})
-				told := make([][]acked, 8)
-				var wg sync.WaitGroup
-				for i := range told {
-					wg.Go(func() { told[i] = hammer(b, fmt.Sprint("w", i), stop) })
-				}
-				for range 3 {
-					time.Sleep(100 * time.Millisecond) // some work between the faults
+				o := options{"url": srv.url(), "strategy": strategy}
+				b := open(t, o.with(options{"callTimeout": "300ms"}))
+				w := startWork(b, 8)
+				for n := 0; n < 3 || w.unknown.Load() == 0; n++ {
+					if n == 30 {
+						t.Fatalf("%d faults met no call", n)
+					}
+					w.progress(t)
 					fault(t, srv)
 				}
-				time.Sleep(100 * time.Millisecond)
-				close(stop)
-				wg.Wait()
-				await(t, "the driver dials again", func() bool {
-					_, err := b.Claim(bg, claimNow("up again"))
-					return err == nil
-				})
-				unknown, ended, total := 0, 0, 0
-				for _, all := range told {
-					for i := range all {
-						total++
-						if all[i].answer.Verdict == 0 {
-							unknown++
-						}
-						if all[i].ended {
-							ended++
-						}
-						all[i].check(t, b, strategy == strategyLease)
+				w.progress(t)
+				all := w.end()
+				patient := open(t, o)
+				ended := 0
+				for i := range all {
+					if all[i].ended {
+						ended++
 					}
+					all[i].check(t, patient, strategy == strategyLease)
 				}
-				if ended == 0 || unknown == 0 {
-					t.Errorf("of %d claims %d were unknown and %d runs ended; the fault met nothing", total, unknown, ended)
+				if ended == 0 {
+					t.Error("no run ended")
 				}
-				t.Logf("%d claims, %d unknown, %d runs ended", total, unknown, ended)
+				t.Logf("%d claims, %d calls unknown, %d runs ended", len(all), w.unknown.Load(), ended)
 			})
 		}
 	}
@@ -251,7 +257,7 @@ func TestFaultsInTheMiddle(t *testing.T) {
 // by strategy idmp, whose server drops from the log what belongs to trimmed
 // entries.
 func TestMemoryOutlastsARewrite(t *testing.T) {
-	for _, strategy := range localStrategies(t) {
+	for _, strategy := range strategies {
 		t.Run(strategy, func(t *testing.T) {
 			srv := startServer(t, "--appendonly", "yes", "--appendfsync", "always")
 			c := driver(t, srv.url())
@@ -276,7 +282,7 @@ func TestMemoryOutlastsARewrite(t *testing.T) {
 				p := parseInfo(info)
 				return err == nil && p["aof_rewrite_in_progress"] == "0" && p["aof_rewrite_scheduled"] == "0"
 			})
-			srv.kill()
+			srv.kill(t)
 			if err := srv.start(); err != nil {
 				t.Fatal(err)
 			}

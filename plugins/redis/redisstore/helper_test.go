@@ -214,7 +214,8 @@ func wantWords(t testing.TB, text string, words []string, secrets ...string) {
 	}
 }
 
-// needs skips a test of a strategy that the tests' server does not have.
+// needs skips a test of a strategy that the server named by the environment does
+// not have; the tests' own has all.
 func needs(t testing.TB, strategy string) {
 	t.Helper()
 	if strategy != strategyIDMP {
@@ -226,7 +227,7 @@ func needs(t testing.TB, strategy string) {
 	}
 	s := server{info: parseInfo(text)}
 	if v, _ := parseVersion(s.info["redis_version"]); s.valkey() || v.less(oldestIDMP) {
-		t.Skipf("the tests' server is %s; %s needs Redis %v: name one by %s", s.product(), strategy, oldestIDMP, envURL)
+		t.Skipf("the tests' server is %s; %s needs Redis %v: leave out %s", s.product(), strategy, oldestIDMP, envURL)
 	}
 }
 
@@ -268,12 +269,15 @@ func splitAddr(t testing.TB, addr string) (host, port string) {
 	return host, port
 }
 
+// patience is for what happens soon, on a machine that has much else to do.
+const patience = time.Minute
+
 // await waits until a condition holds.
 func await(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within 30s: %s", what)
+			t.Fatalf("not within %v: %s", patience, what)
 		}
 	}
 }

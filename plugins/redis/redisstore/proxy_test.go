@@ -141,7 +141,7 @@ func executions(t testing.TB, url string) int {
 // while longer to see if more come.
 func awaitExecutions(t testing.TB, url string, before, want int) {
 	t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); executions(t, url)-before < want && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); executions(t, url)-before < want && time.Now().Before(deadline); {
 		time.Sleep(5 * time.Millisecond)
 	}
 	time.Sleep(100 * time.Millisecond) // a resent one would follow at once: the driver backs off for 8 to 512 ms

@@ -20,8 +20,8 @@ import (
 )
 
 // certificates writes a signer's certificate, and one with its key for a server
-// on 127.0.0.1 that is also good for a client.
-func certificates(t testing.TB) (ca, cert, key string) {
+// at an address that is also good for a client.
+func certificates(t testing.TB, ip string) (ca, cert, key string) {
 	t.Helper()
 	dir := t.TempDir()
 	check := func(err error) {
@@ -48,7 +48,7 @@ func certificates(t testing.TB) (ca, cert, key string) {
 	own, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	check(err)
 	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "test"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "test"}, IPAddresses: []net.IP{net.ParseIP(ip)},
 		NotBefore: root.NotBefore, NotAfter: root.NotAfter, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
@@ -61,15 +61,20 @@ func certificates(t testing.TB) (ca, cert, key string) {
 }
 
 func TestTLS(t *testing.T) {
-	ca, cert, key := certificates(t)
-	otherCA, _, _ := certificates(t)
-	port, err := freePort()
-	if err != nil {
-		t.Fatal(err)
+	openHouse(t)
+	ca, cert, key := certificates(t, house.ip)
+	otherCA, _, _ := certificates(t, house.ip)
+	in := func(path string) string { // the container
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return housed(t, string(text))
 	}
+	port := fmt.Sprint(housePort())
 	// The plain port serves the tests' own questions.
-	p := startServer(t, "--tls-port", fmt.Sprint(port), "--tls-ca-cert-file", ca, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-auth-clients", "optional")
-	secure := fmt.Sprintf("127.0.0.1:%d", port)
+	p := startServer(t, "--tls-port", port, "--tls-ca-cert-file", in(ca), "--tls-cert-file", in(cert), "--tls-key-file", in(key), "--tls-auth-clients", "optional")
+	secure := net.JoinHostPort(p.host(), port)
 
 	b := open(t, options{"url": "rediss://" + secure, "caFile": ca})
 	q := claimNow("j")
@@ -86,7 +91,8 @@ func TestTLS(t *testing.T) {
 
 	mustRefuse(t, options{"url": "rediss://" + secure}, store.ErrNotApplied, "caFile")
 	mustRefuse(t, options{"url": "rediss://" + secure, "caFile": otherCA}, store.ErrNotApplied, "caFile")
-	mustRefuse(t, options{"url": fmt.Sprintf("rediss://localhost:%d", port), "caFile": ca}, store.ErrNotApplied, "another name")
+	_, port = splitAddr(t, newProxy(t, secure).addr())
+	mustRefuse(t, options{"url": "rediss://localhost:" + port, "caFile": ca}, store.ErrNotApplied, "another name")
 	mustRefuse(t, options{"url": "redis://" + secure}, store.ErrNotApplied, "rediss://")
 	mustRefuse(t, options{"url": "redis://:" + testSecret + "@" + secure}, store.ErrNotApplied, "rediss://")
 	mustRefuse(t, options{"url": "rediss://" + p.addr()}, store.ErrNotApplied, "not speak TLS", "redis://")
