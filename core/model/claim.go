@@ -31,6 +31,15 @@ func (j *Job) Claim(now int64, req store.ClaimRequest) (store.ClaimAnswer, error
 	return a, nil
 }
 
+// ClaimSeen is Claim for a checker that saw a store grant this token: a store may
+// hand out greater tokens than rule 8 asks for. A grant's token is the one seen,
+// or, if the rules do not allow it, the least that they allow.
+func (j *Job) ClaimSeen(now int64, req store.ClaimRequest, token store.Token) (store.ClaimAnswer, error) {
+	j.leastToken = token
+	defer func() { j.leastToken = 0 }()
+	return j.Claim(now, req)
+}
+
 // judge applies rules 2 to 8.
 func (j *Job) judge(do *steps, now int64, req *store.ClaimRequest) store.ClaimAnswer {
 	slot, lease, skip := req.Slot, ms(req.Lease), req.Overlap == store.OverlapSkip
@@ -111,7 +120,7 @@ func (j *Job) grant(do *steps, r *run, now int64, req *store.ClaimRequest) store
 
 	lease := ms(req.Lease)
 	attempt := do.nextAttempt(r)
-	token := do.token(j, now, attempt)
+	token := max(do.token(j, now, attempt), j.leastToken)
 	r.counted++
 	r.id, r.open, r.skip = req.ID, true, req.Overlap == store.OverlapSkip
 	r.end, r.length = do.leaseEnd(now, lease, r.slot), lease

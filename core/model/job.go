@@ -21,6 +21,7 @@ type Job struct {
 	lastToken   store.Token // the highest token ever granted
 	historySize int
 	fingerprint string
+	leastToken  store.Token // of a grant, within ClaimSeen only
 
 	unfinished []*run // by slot; never trimmed
 	ended      []*run // by slot; trimmed; an ended run never changes, so clones share it

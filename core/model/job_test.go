@@ -96,3 +96,21 @@ func FuzzPage(f *testing.F) {
 		}
 	})
 }
+
+// A checker follows a store whose tokens rise by more than they have to, and not
+// one whose tokens don't rise.
+func TestClaimSeen(t *testing.T) {
+	ask := func(slot int64) store.ClaimRequest {
+		return store.ClaimRequest{
+			Job: "j", Slot: slot, ID: store.NewClaimID(), Instance: "a", Reason: store.ReasonScheduled, Lease: time.Second,
+			MaxEarly: time.Hour, MaxLate: time.Hour, Overlap: store.OverlapAllow, MaxAttempts: 3, HistorySize: 10,
+		}
+	}
+	var j Job
+	for i, want := range []struct{ seen, token store.Token }{{5000, 5000}, {0, 5001}, {4000, 5002}, {6000, 6000}} {
+		a, err := j.ClaimSeen(1000, ask(int64(i)), want.seen)
+		if err != nil || a.Verdict != store.VerdictWon || a.Token != want.token {
+			t.Errorf("claim %d with token %d seen: %+v, error %v; want it won with token %d", i, want.seen, a, err, want.token)
+		}
+	}
+}
