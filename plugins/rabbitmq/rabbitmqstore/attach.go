@@ -16,10 +16,14 @@ import (
 // the reading of the log, which goes on as long as messages arrive.
 func (l *link) setUpTimeout() time.Duration { return max(5*time.Second, 2*l.set.callTimeout) }
 
-// quiet is how long a peek waits for a message before it takes the log for
-// empty. It is long for a broker that delivers within milliseconds, and a peek
-// that misses is made good by the reading of the log.
-const quiet = 300 * time.Millisecond
+// quiet is how long a peek waits for a message before it takes a log that was
+// there already for empty. Such a log was made by one who has not written his
+// first mark yet, or died before; in any other the broker delivers within
+// milliseconds.
+const quiet = 2 * time.Second
+
+// mostPeeked is how many messages one peek may bring.
+const mostPeeked = 1000
 
 // attach begins a session: it makes the log if there is none, begins to read
 // where the last session ended, or else one memory ago, and waits until its own
@@ -70,10 +74,13 @@ func (l *link) attach(ctx context.Context) (*session, error) {
 
 // setUp makes the log, looks at its ends and begins to read.
 func (l *link) setUp(s *session) (<-chan amqp.Delivery, error) {
-	if err := l.declare(s); err != nil {
+	found, err := l.declare(s)
+	if err != nil {
 		return nil, err
 	}
-	if err := l.look(s); err != nil {
+	if !found {
+		l.last = position{} // the log that was read before is gone
+	} else if err := l.look(s); err != nil {
 		return nil, err
 	}
 	// An interval, not a time: it is subtracted from the broker's clock.
@@ -81,7 +88,6 @@ func (l *link) setUp(s *session) (<-chan amqp.Delivery, error) {
 	if l.last.known {
 		from = l.last.offset
 	}
-	var err error
 	if s.in, err = s.conn.Channel(); err != nil {
 		return nil, err
 	}
@@ -91,50 +97,73 @@ func (l *link) setUp(s *session) (<-chan amqp.Delivery, error) {
 	return s.in.Consume(l.name, "", false, false, false, false, amqp.Table{"x-stream-offset": from})
 }
 
-// declare makes the log if it is not there. One that was made for another time
-// is used if it carries the memory.
-func (l *link) declare(s *session) error {
-	ch, err := s.conn.Channel()
-	if err != nil {
+// declare makes the log if it is not there, and tells whether it was. One that
+// was made for another time is used if it carries the memory.
+func (l *link) declare(s *session) (found bool, err error) {
+	args := logArgs(l.set.keep())
+	err = s.onChannel(func(ch *amqp.Channel) error {
+		_, err := ch.QueueDeclarePassive(l.name, true, false, false, false, nil)
 		return err
+	})
+	var reply *amqp.Error
+	switch {
+	case err == nil:
+		found = true
+	case !errors.As(err, &reply) || reply.Code != amqp.NotFound:
+		return false, err
 	}
-	defer ch.Close()
-	_, err = ch.QueueDeclare(l.name, true, false, false, false, logArgs(l.set.keep()))
+	err = s.onChannel(func(ch *amqp.Channel) error {
+		_, err := ch.QueueDeclare(l.name, true, false, false, false, args)
+		return err
+	})
 	age, drifted := declaredAge(err)
 	if !drifted {
-		return err
+		return found, err
 	}
 	warning, err := judgeAge(age, l.set, l.name)
 	if err == nil {
 		l.warn(warning)
 	}
-	return err
+	return found, err
+}
+
+// onChannel does something on a channel of its own, which an error ends.
+func (s *session) onChannel(do func(*amqp.Channel) error) error {
+	ch, err := s.conn.Channel()
+	if err != nil {
+		return err
+	}
+	defer ch.Close()
+	return do(ch)
 }
 
 // look refuses a log of a newer format before anything is written to it, and one
 // that does not reach back as far as it must. An empty log is another one than
 // was read before.
 func (l *link) look(s *session) error {
-	newest, err := s.peek(l.name, "last")
+	// The offset "last" is the beginning of what was stored together last.
+	newest, err := s.peek(l.name, "last", mostPeeked)
 	if err != nil {
 		return err
 	}
-	if newest == nil {
+	if len(newest) == 0 {
 		l.last = position{}
 		return nil
 	}
-	if r, err := decode(newest.Body); err == nil && r.Format > Format {
-		return newerFormat(l.name, r.Format)
+	for _, d := range newest {
+		if r, err := decode(d.Body); err == nil && r.Format > Format {
+			return newerFormat(l.name, r.Format)
+		}
+		s.newest, _ = d.Headers["x-stream-offset"].(int64)
 	}
-	s.newest, _ = newest.Headers["x-stream-offset"].(int64)
 	if l.last.known {
 		return nil
 	}
-	oldest, err := s.peek(l.name, "first")
-	if err != nil || oldest == nil {
+	oldest, err := s.peek(l.name, "first", 1)
+	if err != nil || len(oldest) == 0 {
 		return err
 	}
-	return judgeReach(oldest, time.Now(), l.set.slotTTL, l.name)
+	return judgeReach(&oldest[0], time.Now(), l.set.slotTTL, l.name)
 }
 
 func newerFormat(queue string, format int) error {
@@ -157,29 +186,37 @@ func judgeReach(oldest *amqp.Delivery, now time.Time, memory time.Duration, queu
 	return nil
 }
 
-// peek reads one message of the log; nil if there is none.
-func (s *session) peek(log string, from any) (*amqp.Delivery, error) {
-	ch, err := s.conn.Channel()
-	if err != nil {
-		return nil, err
-	}
-	defer ch.Close()
-	if err := ch.Qos(1, 0, false); err != nil {
-		return nil, err
-	}
-	deliveries, err := ch.Consume(log, "", false, false, false, false, amqp.Table{"x-stream-offset": from})
-	if err != nil {
-		return nil, err
-	}
-	select {
-	case d, ok := <-deliveries:
-		if !ok {
-			return nil, amqp.ErrClosed
+// peek reads what the broker delivers at once from an offset of the log on, up to
+// so many messages; none if there is none.
+func (s *session) peek(log string, from any, most int) (found []amqp.Delivery, err error) {
+	err = s.onChannel(func(ch *amqp.Channel) error {
+		if err := ch.Qos(most, 0, false); err != nil {
+			return err
 		}
-		return &d, nil
-	case <-time.After(quiet):
-		return nil, nil
-	}
+		const tag = "peek"
+		deliveries, err := ch.Consume(log, tag, false, false, false, false, amqp.Table{"x-stream-offset": from})
+		if err != nil {
+			return err
+		}
+		select {
+		case d, ok := <-deliveries:
+			if !ok {
+				return amqp.ErrClosed
+			}
+			found = append(found, d)
+		case <-time.After(quiet):
+			return nil
+		}
+		// What was stored together is delivered together, before the answer to this.
+		if err := ch.Cancel(tag, false); err != nil {
+			return err
+		}
+		for d := range deliveries {
+			found = append(found, d)
+		}
+		return nil
+	})
+	return found, err
 }
 
 var errNoProgress = errors.New("the broker does not deliver the log; see its alarms, and whether the queue has a running leader")

@@ -91,10 +91,11 @@ func hostOf(url string) string { return strings.TrimPrefix(url, "amqp://") }
 // TestLostAnswers: a claim whose answer is lost is unknown, and asked again with
 // the same claim id, through this or another process, it is won.
 func TestLostAnswers(t *testing.T) {
+	t.Parallel()
 	url := brokerURL(t)
-	o := fresh(t, url).with("callTimeout", "300ms")
+	o := fresh(t, url)
 	p := newProxy(t, hostOf(url))
-	b, other := open(t, o.with("url", "amqp://"+p.l.Addr().String())), open(t, o)
+	b, other := open(t, o.with("url", "amqp://"+p.l.Addr().String()).with("callTimeout", "500ms")), open(t, o)
 	connected := func() {
 		t.Helper()
 		await(t, "the connection", func() bool {
@@ -135,6 +136,7 @@ func TestLostAnswers(t *testing.T) {
 
 // TestNotSent: without a connection nothing is sent, and that is said.
 func TestNotSent(t *testing.T) {
+	t.Parallel()
 	url := brokerURL(t)
 	p := newProxy(t, hostOf(url))
 	b := open(t, fresh(t, url).with("url", "amqp://"+p.l.Addr().String()).with("callTimeout", "200ms"))
@@ -154,8 +156,8 @@ func TestNotSent(t *testing.T) {
 // TestRestarts: the log outlives the broker, killed or stopped, for those who
 // stay and for those who come; a log that was deleted is made anew.
 func TestRestarts(t *testing.T) {
-	c := ownBroker(t)
-	o := fresh(t, urlOf(c))
+	c := mortal(t)
+	o := fresh(t, urlOf(c)).with("callTimeout", "2s")
 	stays := open(t, o)
 	won, ended := claimOf("j", 1), claimOf("j", 2)
 	mustClaim(t, stays, won, store.VerdictWon)
@@ -173,10 +175,17 @@ func TestRestarts(t *testing.T) {
 			t.Errorf("of the run that ended: %+v", a)
 		}
 	}
-	// Stopped first: a broker that is killed within moments of its very first
-	// stream forgets that it has streams; see the README.
-	ctl(t, c, "stop_app")
-	ctl(t, c, "start_app")
+	// Stopped as by its operator: not killed at the end of that patience.
+	start := time.Now()
+	if err := c.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(start); took > 25*time.Second {
+		t.Errorf("the broker took %v to stop; its image does not hand it the signal", took)
+	}
+	if err := c.Again(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	check(stays)
 	check(open(t, o))
 	if err := errors.Join(c.Kill(t.Context()), c.Again(t.Context())); err != nil {
@@ -200,6 +209,7 @@ func TestRestarts(t *testing.T) {
 // TestAnotherLogInItsPlace: a log that was deleted and has grown again while we
 // were away is not taken for the old one.
 func TestAnotherLogInItsPlace(t *testing.T) {
+	t.Parallel()
 	url := brokerURL(t)
 	o := fresh(t, url)
 	p := newProxy(t, hostOf(url))
@@ -227,11 +237,12 @@ func TestAnotherLogInItsPlace(t *testing.T) {
 
 // TestPausedBroker: calls are bounded, and end as unknown.
 func TestPausedBroker(t *testing.T) {
-	c := ownBroker(t)
+	c := broker(t)
 	b := open(t, fresh(t, urlOf(c)).with("callTimeout", "500ms"))
 	if err := c.Pause(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = c.Resume(context.Background()) }) // it goes on already, if all is well
 	q, start := claimOf("j", 1), time.Now()
 	_, err := b.Claim(t.Context(), q)
 	if took := time.Since(start); took > 5*time.Second {
@@ -249,19 +260,22 @@ func TestPausedBroker(t *testing.T) {
 // TestBlocked: a broker short of memory takes no claims; the first is unknown,
 // the others are not sent, and both say why.
 func TestBlocked(t *testing.T) {
-	c := ownBroker(t)
-	b := open(t, fresh(t, urlOf(c)).with("callTimeout", "500ms"))
-	ctl(t, c, "set_vm_memory_high_watermark", "0.00001")
-	var first error
-	q := claimOf("j", 1)
-	await(t, "the alarm", func() bool { // the broker looks at its memory now and then
-		_, first = b.Claim(t.Context(), q)
-		if first == nil {
-			q = claimOf("j", q.Slot+1)
-		}
-		return first != nil
+	c := broker(t)
+	b := open(t, fresh(t, urlOf(c)).with("callTimeout", "2s"))
+	t.Cleanup(func() {
+		_, _ = c.Exec(context.Background(), "rabbitmqctl", "-q", "set_vm_memory_high_watermark", "0.6")
 	})
-	wantError(t, first, store.ErrUnknown, []string{"blocks publishers", "memory"})
+	ctl(t, c, "set_vm_memory_high_watermark", "0.00001")
+	q := claimOf("j", 1)
+	// The broker looks at its memory now and then, and speaks of it at a publish.
+	await(t, "a claim that is caught by the alarm", func() bool {
+		_, err := b.Claim(t.Context(), q)
+		if err == nil {
+			q = claimOf("j", q.Slot+1)
+			return false
+		}
+		return errors.Is(err, store.ErrUnknown) && strings.Contains(err.Error(), "blocks publishers") && strings.Contains(err.Error(), "memory")
+	})
 	_, err := b.Claim(t.Context(), claimOf("j", 1000))
 	wantError(t, err, store.ErrNotApplied, []string{"blocks publishers", "alarms"})
 	ctl(t, c, "set_vm_memory_high_watermark", "0.6")
@@ -276,7 +290,7 @@ func TestBlocked(t *testing.T) {
 // TestNoLeaks: a backend that was closed leaves nothing behind, here or in the
 // broker, but the log.
 func TestNoLeaks(t *testing.T) {
-	c := ownBroker(t)
+	c := broker(t)
 	o := fresh(t, urlOf(c))
 	ignore := goleak.IgnoreCurrent()
 	for range 3 {
@@ -299,8 +313,8 @@ func TestNoLeaks(t *testing.T) {
 	}
 	goleak.VerifyNone(t, ignore)
 	await(t, "the broker to see the connections end", func() bool { return strings.TrimSpace(ctl(t, c, "list_connections", "pid")) == "" })
-	if out := ctl(t, c, "list_queues", "name"); strings.Count(out, queuePrefix) != 1 {
-		t.Errorf("queues are left: %q", out)
+	if out := ctl(t, c, "list_queues", "name"); strings.Count(out, o["namespace"].(string)) != 1 {
+		t.Errorf("queues of this namespace: %q; want its log alone", out)
 	}
 }
 

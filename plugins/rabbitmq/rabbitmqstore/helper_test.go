@@ -47,52 +47,67 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// shared is the broker of all tests. Those that break it don't run in parallel,
+// and mend it.
 var shared struct {
-	once sync.Once
-	c    *containers.Container
-	err  error
+	once  sync.Once
+	c     *containers.Container
+	since time.Time // it has a stream
+	err   error
 }
 
-func startBroker(ctx context.Context) (*containers.Container, error) {
+func startShared() {
+	ctx := context.Background()
 	image := os.Getenv(envImage)
 	if image == "" {
 		image = "rabbitmq-4.3"
 	}
-	return containers.Start(ctx, containers.Spec{Image: image, Port: 5672, Ready: "completed with"})
+	shared.c, shared.err = containers.Start(ctx, containers.Spec{Image: image, Port: 5672, Ready: "completed with"})
+	if shared.err != nil {
+		return
+	}
+	conn, err := amqp.Dial(urlOf(shared.c))
+	if err != nil {
+		shared.err = err
+		return
+	}
+	defer conn.Close()
+	ch, err := conn.Channel()
+	if err == nil {
+		_, err = ch.QueueDeclare("first", true, false, false, false, amqp.Table{"x-queue-type": "stream"})
+	}
+	shared.since, shared.err = time.Now(), err
 }
 
-// ownBroker is a broker that the test may break.
-func ownBroker(t testing.TB) *containers.Container {
+// broker is the shared broker's container, for tests that need more than its URL.
+func broker(t testing.TB) *containers.Container {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts a broker")
 	}
-	c, err := startBroker(t.Context())
-	if err != nil {
-		t.Fatal(err)
+	shared.once.Do(startShared)
+	if shared.err != nil {
+		t.Fatal(shared.err)
 	}
-	t.Cleanup(func() {
-		if err := c.Remove(); err != nil {
-			t.Error(err)
-		}
-	})
+	return shared.c
+}
+
+// mortal is the broker for a test that kills it. One that is killed within moments
+// of its very first stream forgets that it has streams; see the README.
+func mortal(t testing.TB) *containers.Container {
+	t.Helper()
+	c := broker(t)
+	time.Sleep(time.Until(shared.since.Add(10 * time.Second)))
 	return c
 }
 
-// brokerURL is the broker that tests share.
+// brokerURL is the URL of the broker that tests share.
 func brokerURL(t testing.TB) string {
 	t.Helper()
 	if url := os.Getenv(envURL); url != "" {
 		return url
 	}
-	if testing.Short() {
-		t.Skip("starts a broker; name one by " + envURL)
-	}
-	shared.once.Do(func() { shared.c, shared.err = startBroker(context.Background()) })
-	if shared.err != nil {
-		t.Fatal(shared.err)
-	}
-	return urlOf(shared.c)
+	return urlOf(broker(t))
 }
 
 func urlOf(c *containers.Container) string { return "amqp://" + c.Addr() }
@@ -120,7 +135,7 @@ func fresh(t testing.TB, url string) options {
 			_, _ = ch.QueueDelete(logName(ns), false, false, false)
 		}
 	})
-	return options{"url": url, "namespace": ns}
+	return options{"url": url, "namespace": ns, "callTimeout": "10s"} // for a busy machine
 }
 
 // driver is a plain client beside the backend, as another program would use it.

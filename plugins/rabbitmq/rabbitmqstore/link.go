@@ -174,17 +174,17 @@ func (l *link) await(ctx context.Context) (*session, error) {
 		l.mu.Lock()
 		s, changed, why := l.session, l.changed, l.why
 		l.mu.Unlock()
-		if s != nil {
+		switch {
+		case s != nil:
 			return s, nil
+		case errors.Is(why, store.ErrStoreFormat): // for good
+			return nil, why
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
 			return nil, overdue(ctx)
 		case <-timer.C:
-			if errors.Is(why, store.ErrStoreFormat) {
-				return nil, why
-			}
 			return nil, fmt.Errorf("%w: rabbitmq: there is no connection to the broker: %w", store.ErrNotApplied, why)
 		}
 	}

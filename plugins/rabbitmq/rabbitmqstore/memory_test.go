@@ -10,6 +10,7 @@ import (
 // TestWindow: a slot is remembered for slotTtl whatever the history size, and
 // forgotten some time after it; then it has one winner again.
 func TestWindow(t *testing.T) {
+	t.Parallel()
 	const window = 2 * time.Second
 	o := fresh(t, brokerURL(t)).with("slotTtl", window.String()).with("historyTtl", "1s")
 	b, other := open(t, o), open(t, o)
@@ -49,6 +50,7 @@ func TestWindow(t *testing.T) {
 // TestHistorySize: the history lists as many runs as the last grant asked for,
 // and outlives the processes; the memory of slots is not cut with it.
 func TestHistorySize(t *testing.T) {
+	t.Parallel()
 	o := fresh(t, brokerURL(t))
 	b := open(t, o)
 	for slot := range int64(30) {
@@ -67,6 +69,7 @@ func TestHistorySize(t *testing.T) {
 
 // TestNamespaces: names that a careless store would mix up are apart.
 func TestNamespaces(t *testing.T) {
+	t.Parallel()
 	url := brokerURL(t)
 	base := fresh(t, url)["namespace"].(string)
 	for _, ns := range []string{base, base + "/j", base + "=2F", base + "\x00", base + "😀"} {

@@ -3,7 +3,9 @@ package rabbitmqstore
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -19,20 +21,30 @@ import (
 )
 
 // roleEnv makes the test binary claim slots in another process instead of
-// running tests. Its value is the JSON of the options.
+// running tests. Its value is the JSON of a role.
 const roleEnv = "RABBITMQSTORE_TEST_ROLE"
 
-const (
-	raceProcesses  = 10
-	raceGoroutines = 5
-	raceSlots      = 1000
-)
+var full = flag.Bool("full", false, "TestOneWinnerThroughRestart in full size: 50 processes and 1000 slots")
 
-// playRole claims all slots with several goroutines, each asking again with the
-// same claim id until it is answered, and prints what it won.
-func playRole(options string) error {
+// role is what a process does: it claims so many slots of one job.
+type role struct {
+	Options options
+	Slots   int
+}
+
+// playRole claims all slots, asking again with the same claim id until it is
+// answered, and prints what it won.
+func playRole(text string) error {
+	var r role
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return err
+	}
+	raw, err := json.Marshal(r.Options)
+	if err != nil {
+		return err
+	}
 	ctx := context.Background()
-	cfg, err := storekit.ParseConfig(Info().Options, []byte(options))
+	cfg, err := storekit.ParseConfig(Info().Options, raw)
 	if err != nil {
 		return err
 	}
@@ -42,18 +54,12 @@ func playRole(options string) error {
 	}
 	fmt.Println("ready")
 	bufio.NewReader(os.Stdin).ReadByte() // until the parent closes it
-	var wg sync.WaitGroup
-	errs := make([]error, raceGoroutines)
-	for g := range raceGoroutines {
-		wg.Go(func() { errs[g] = claimAll(ctx, b, fmt.Sprint(os.Getpid(), "-", g)) })
-	}
-	wg.Wait()
-	return errors.Join(append(errs, b.Close(ctx))...)
+	return errors.Join(claimAll(ctx, b, fmt.Sprint(os.Getpid()), r.Slots), b.Close(ctx))
 }
 
-func claimAll(ctx context.Context, b *Backend, name string) error {
+func claimAll(ctx context.Context, b *Backend, name string, slots int) error {
 	again := 0
-	for slot := range raceSlots {
+	for slot := range slots {
 		q := claimOf("race", int64(slot))
 		q.Instance = name
 		for deadline := time.Now().Add(2 * time.Minute); ; again++ {
@@ -70,26 +76,31 @@ func claimAll(ctx context.Context, b *Backend, name string) error {
 				return err
 			}
 		}
-		time.Sleep(rand.N(2 * time.Millisecond))
+		time.Sleep(rand.N(5 * time.Millisecond)) // or the one who is ahead wins them all
 	}
 	fmt.Println("again", again)
 	return nil
 }
 
-// TestFiftyClaimers: fifty claimers in ten processes ask for a thousand slots,
-// and the broker is killed in the middle. Each slot has one winner, and the
-// history agrees.
-func TestFiftyClaimers(t *testing.T) {
-	c := ownBroker(t)
+// TestOneWinnerThroughRestart: many processes ask for the same slots, and the
+// broker is killed in the middle. Each slot has one winner, and the log agrees.
+func TestOneWinnerThroughRestart(t *testing.T) {
+	processes, slots := 8, 200
+	if *full {
+		processes, slots = 50, 1000
+	}
+	c := mortal(t)
 	o := fresh(t, urlOf(c))
-	o["callTimeout"] = "5s"
-	raw := fmt.Sprintf(`{"url":%q,"namespace":%q,"callTimeout":"5s"}`, o["url"], o["namespace"])
-	wins := make(chan string, raceProcesses*raceSlots)
+	raw, err := json.Marshal(role{o, slots})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wins := make(chan string, processes*slots)
 	var starts []func()
 	var wg sync.WaitGroup
-	for range raceProcesses {
+	for range processes {
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), roleEnv+"="+raw)
+		cmd.Env = append(os.Environ(), roleEnv+"="+string(raw))
 		var stderr strings.Builder
 		cmd.Stderr = &stderr
 		stdin, err1 := cmd.StdinPipe()
@@ -100,7 +111,7 @@ func TestFiftyClaimers(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { cmd.Process.Kill() })
+		t.Cleanup(func() { _ = cmd.Process.Kill() }) // it ended already, if all is well
 		lines := bufio.NewScanner(stdout)
 		if !lines.Scan() || lines.Text() != "ready" {
 			t.Fatalf("a process is not ready: %q, %v: %s", lines.Text(), cmd.Wait(), &stderr)
@@ -115,6 +126,7 @@ func TestFiftyClaimers(t *testing.T) {
 			}
 		})
 	}
+	begin := time.Now()
 	for _, start := range starts {
 		start()
 	}
@@ -140,20 +152,26 @@ func TestFiftyClaimers(t *testing.T) {
 			t.Errorf("slot %d was won by %s and %s", slot, other, id)
 		}
 		winner[slot], holders[slot] = id, name
-		if len(winner) == raceSlots/3 && !killed {
+		if len(winner) == slots/2 && !killed {
 			killed = true
 			if err := errors.Join(c.Kill(t.Context()), c.Again(t.Context())); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if len(winner) != raceSlots {
-		t.Errorf("%d of %d slots have a winner", len(winner), raceSlots)
+	took := time.Since(begin)
+	if len(winner) != slots {
+		t.Errorf("%d of %d slots have a winner", len(winner), slots)
 	}
 	if again == 0 {
 		t.Error("no claim was asked again: the kill hit nothing")
 	}
-	t.Logf("%d claims were asked again", again)
+	winners := map[string]int{}
+	for _, name := range holders {
+		winners[name]++
+	}
+	t.Logf("%d processes, %d claims in %v, the restart of the broker included; %d were asked again; %d processes won something",
+		processes, processes*slots, took.Round(time.Millisecond), again, len(winners))
 	b := open(t, o)
 	for slot, name := range holders {
 		q := claimOf("race", int64(slot))

@@ -2,8 +2,10 @@ package rabbitmqstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +38,7 @@ func refuse(t *testing.T, o options, class error, words ...string) {
 
 // TestBadStarts: what a broker says against a start is explained.
 func TestBadStarts(t *testing.T) {
-	c := ownBroker(t)
+	c := broker(t)
 	url := urlOf(c)
 	o := fresh(t, url)
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
@@ -85,7 +87,7 @@ func TestBadStarts(t *testing.T) {
 		// A policy cuts whole files only, which are large; this log has small ones.
 		o, ch := fresh(t, url), driver(t, url)
 		name := logName(o["namespace"].(string))
-		ctl(t, c, "set_policy", "short", "^anarchon", `{"max-length-bytes":100000,"stream-max-segment-size-bytes":50000}`, "--apply-to", "streams")
+		ctl(t, c, "set_policy", "short", "^"+regexp.QuoteMeta(name)+"$", `{"max-length-bytes":100000,"stream-max-segment-size-bytes":50000}`, "--apply-to", "streams")
 		defer ctl(t, c, "clear_policy", "short")
 		b := open(t, o)
 		filler := strings.Repeat("x", store.MaxErrorLength)
@@ -133,6 +135,7 @@ func TestBadStarts(t *testing.T) {
 // TestFormats: a newer format is refused before anything is written, also one
 // that appears while the plugin runs; fields of others change nothing.
 func TestFormats(t *testing.T) {
+	t.Parallel()
 	url := brokerURL(t)
 	o, ch := fresh(t, url), driver(t, url)
 	name := logName(o["namespace"].(string))
@@ -158,39 +161,58 @@ func TestFormats(t *testing.T) {
 	if !strings.Contains(l.String(), "somebody else") {
 		t.Error("a foreign message is not warned of")
 	}
+	// Published at once, so the broker stores them together.
+	for range 20 {
+		publish(`{"format":1,"writer":"w"}`)
+	}
 	publish(`{"format":2,"writer":"w"}`)
 	await(t, "the plugin that runs to stop", func() bool {
-		_, err := b.Claim(t.Context(), claimOf("j", 3))
-		return err != nil && strings.Contains(err.Error(), "format 2")
+		b.link.mu.Lock()
+		defer b.link.mu.Unlock()
+		return errors.Is(b.link.why, store.ErrStoreFormat)
 	})
-	newest := func() int64 {
-		in, err := ch.Consume(name, "", false, false, false, false, amqp.Table{"x-stream-offset": "first"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		last := int64(-1)
-		for {
-			select {
-			case d := <-in:
-				last = d.Headers["x-stream-offset"].(int64)
-			case <-time.After(time.Second):
-				return last
-			}
+	if _, err := b.Claim(t.Context(), claimOf("j", 3)); !errors.Is(err, store.ErrStoreFormat) || !strings.Contains(err.Error(), "format 2") {
+		t.Errorf("a claim on a log of a newer format: %v", err)
+	}
+	refuse(t, o, store.ErrStoreFormat, "format 2", "format 1")
+	publish("the end")
+	for i, body := range bodies(t, ch, name, "the end") {
+		if i > 0 && body != "the end" {
+			t.Errorf("a plugin wrote after the record of format 2: %q", body)
 		}
 	}
+}
+
+// bodies reads a log from its first message of format 2 to the one named.
+func bodies(t *testing.T, ch *amqp.Channel, log, last string) (all []string) {
+	t.Helper()
 	if err := ch.Qos(100, 0, false); err != nil {
 		t.Fatal(err)
 	}
-	before := newest()
-	refuse(t, o, store.ErrStoreFormat, "format 2", "format 1")
-	if after := newest(); after != before {
-		t.Errorf("a refused start wrote: the log ended at %d and ends at %d", before, after)
+	in, err := ch.Consume(log, "", false, false, false, false, amqp.Table{"x-stream-offset": "first"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		select {
+		case d := <-in:
+			body := string(d.Body)
+			if len(all) > 0 || strings.HasPrefix(body, `{"format":2`) {
+				all = append(all, body)
+			}
+			if body == last {
+				return all
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatalf("the log %s does not end with %q", log, last)
+		}
 	}
 }
 
 // TestDriftOnBroker: another slotTtl or historyTtl uses the log if that carries
 // the memory, with a warning, and refuses if not.
 func TestDriftOnBroker(t *testing.T) {
+	t.Parallel()
 	o := fresh(t, brokerURL(t)).with("historyTtl", "1s").with("slotTtl", "2m") // kept for 5 min
 	mustClaim(t, open(t, o), claimOf("j", 1), store.VerdictWon)
 	refuse(t, o.with("slotTtl", "3m"), store.ErrInvalid, "slotTtl 3m0s", "5m0s", "7m0s")

@@ -72,6 +72,7 @@ func secureDoor(t *testing.T, broker string, clients tls.ClientAuthType) (addr, 
 }
 
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	url := brokerURL(t)
 	o := fresh(t, url)
 	addr, ca := secureDoor(t, hostOf(url), tls.NoClientCert)

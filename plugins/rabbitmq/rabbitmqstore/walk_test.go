@@ -17,6 +17,7 @@ import (
 // TestAgainstModel asks the model and three plugins of one namespace the same
 // things, in batches and alone; each answer must be equal field by field.
 func TestAgainstModel(t *testing.T) {
+	t.Parallel()
 	url := brokerURL(t)
 	kinds := map[string]int{}
 	const seeds = 6
@@ -37,6 +38,7 @@ func TestAgainstModel(t *testing.T) {
 // TestWalkFindsFaults proves that the walk above can fail: against a model with
 // one rule bent, it must find a difference.
 func TestWalkFindsFaults(t *testing.T) {
+	t.Parallel()
 	url := brokerURL(t)
 	for _, fault := range model.Faults(store.KindClaimOnly) {
 		if reason, ok := notInWalk[fault.String()]; ok {
@@ -56,7 +58,7 @@ func TestWalkFindsFaults(t *testing.T) {
 
 // notInWalk are faults that this walk can't show, and where they are shown.
 var notInWalk = map[string]string{
-	"claim-not-atomic":  "needs claimers at the same time: TestFiftyClaimers",
+	"claim-not-atomic":  "needs claimers at the same time: TestOneWinnerThroughRestart",
 	"late-never":        "the store has no clock",
 	"late-no-tolerance": "the store has no clock",
 	"early-never":       "the store has no clock",
