@@ -42,7 +42,7 @@ var layers = map[string]layer{
 		testOnly: []string{module + "/conformance"}},
 	"telemetry": {folders: []string{"core", "storekit", "telemetry", "internal"}, outside: true},
 	"cmd":       {folders: []string{"core", "storekit", "conformance", "plugins", "cmd", "internal"}, outside: true},
-	"examples":  {folders: []string{"core", "storekit", "conformance", "plugins", "examples", "internal"}, outside: true},
+	"examples":  {folders: []string{"core", "storekit", "conformance", "plugins", "telemetry", "examples", "internal"}, outside: true},
 	"scripts":   {folders: []string{"internal"}},
 	"internal": {folders: []string{"core", "storekit", "internal"}, outside: true,
 		testOnly: []string{module + "/conformance", module + "/plugins", module + "/cmd", module + "/examples"}},
@@ -150,7 +150,9 @@ func TestAllowed(t *testing.T) {
 		{"plugin's tests → conformance", importing{m("plugins/sqlite"), m("conformance"), false, true}, true},
 		{"telemetry → core", importing{m("telemetry"), m("core"), false, false}, true},
 		{"cmd → telemetry", importing{m("cmd/anarchon"), m("telemetry"), false, false}, false},
-		{"example → telemetry", importing{m("examples/quickstart"), m("telemetry"), false, false}, false},
+		{"example → telemetry", importing{m("examples/telemetry"), m("telemetry"), false, false}, true},
+		{"core → telemetry", importing{m("core"), m("telemetry"), false, false}, false},
+		{"storekit → telemetry", importing{m("storekit"), m("telemetry"), false, false}, false},
 		{"unknown folder", importing{m("newfolder/x"), m("core"), false, false}, false},
 	}
 	for _, tt := range tests {
