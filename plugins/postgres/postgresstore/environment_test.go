@@ -126,7 +126,7 @@ func TestTimeouts(t *testing.T) {
 	for _, setting := range []string{"statement_timeout", "lock_timeout"} {
 		t.Run(setting, func(t *testing.T) {
 			set := testSettings(t)
-			b := open(t, set.with(t, map[string]string{setting: "1000"}))
+			b := open(t, set.with(t, map[string]string{setting: "2000"}))
 			a := newAdmin(t, set)
 			q := claimOf("j", time.Now().UnixMilli())
 			mustClaim(t, b, claimOf("j", q.Slot-1), store.VerdictWon)

@@ -44,7 +44,9 @@ var shared = sync.OnceValues(func() (string, error) {
 	if given := os.Getenv(serverEnv); given != "" {
 		return given, nil
 	}
-	c, err := startServer(context.Background(), "postgres-18", nil, "-c", "max_connections=300")
+	// Tests that look at space and statistics vacuum themselves: autovacuum would
+	// come when it likes, and keep old rows alive meanwhile.
+	c, err := startServer(context.Background(), "postgres-18", nil, "-c", "max_connections=300", "-c", "autovacuum=off")
 	if err != nil {
 		return "", err
 	}

@@ -128,9 +128,10 @@ func TestBadServer(t *testing.T) {
 	}{
 		"wrong password": {func(u *url.URL) { u.User = url.UserPassword("postgres", "wrong-s3cret") }, store.ErrNotApplied, "check user and password"},
 		"no such role":   {func(u *url.URL) { u.User = url.UserPassword("nobody", "wrong-s3cret") }, store.ErrNotApplied, "check user and password"},
-		"no such host":   {host("no-such-host.invalid:5432"), store.ErrNotApplied, "no such host"},
-		"closed port":    {host(closed.Addr().String()), store.ErrNotApplied, "is the server running"},
-		"silent server":  {host(silent.Addr().String()), store.ErrNotApplied, "nothing answered in time"},
+		"no such host": {host("no-such..host:5432"), // no resolver needs to be asked for it
+			store.ErrNotApplied, "no such host"},
+		"closed port":   {host(closed.Addr().String()), store.ErrNotApplied, "is the server running"},
+		"silent server": {host(silent.Addr().String()), store.ErrNotApplied, "nothing answered in time"},
 		"silent server, one attempt": {func(u *url.URL) { u.Host, u.RawQuery = silent.Addr().String(), "sslmode=disable" }, store.ErrNotApplied,
 			"nothing answered in time"},
 		"no such database": {func(u *url.URL) { u.Path = "/no_such_db" }, store.ErrNotApplied, "create the database"},

@@ -24,8 +24,7 @@ func TestLostAnswer(t *testing.T) {
 			q := claimOf("j", time.Now().UnixMilli())
 			warm := func() {
 				t.Helper()
-				// All is prepared before, and no connection idle so long that it would
-				// be pinged, so that the fault hits the call.
+				// All is prepared before, so that the fault hits the call.
 				if _, err := b.Claim(t.Context(), claimOf("warm", q.Slot)); err != nil {
 					t.Fatal(err)
 				}
@@ -36,10 +35,22 @@ func TestLostAnswer(t *testing.T) {
 			}
 			lost := func(what string, ask func() error, again func() error) {
 				t.Helper()
-				warm()
-				p.strike(f)
-				if err := ask(); !errors.Is(err, store.ErrUnknown) {
-					t.Fatalf("%s whose %s was swallowed: %v; want unknown", what, name, err)
+				for end := time.Now().Add(time.Minute); ; {
+					begin := time.Now()
+					warm()
+					idle := time.Since(begin)
+					p.strike(f)
+					err := ask()
+					// The pool pings connections that were idle for a second. On a machine
+					// that stood still so long the fault may hit the ping: once more.
+					if !errors.Is(err, store.ErrUnknown) && idle > time.Second/2 && time.Now().Before(end) {
+						p.strike(none)
+						continue
+					}
+					if !errors.Is(err, store.ErrUnknown) {
+						t.Fatalf("%s whose %s was swallowed: %v; want unknown", what, name, err)
+					}
+					break
 				}
 				<-p.struck
 				p.strike(none)
@@ -144,7 +155,7 @@ func TestCallOver(t *testing.T) {
 func TestDeadline(t *testing.T) {
 	set := testSettings(t)
 	through, p := newProxy(t, set)
-	through.callTimeout = 300 * time.Millisecond
+	through.callTimeout = 2 * time.Second
 	b := open(t, through)
 	q := claimOf("j", time.Now().UnixMilli())
 	mustClaim(t, b, q, store.VerdictWon)
