@@ -96,6 +96,39 @@ func TestLargeBatch(t *testing.T) {
 	}
 }
 
+// TestOneRoundTrip: a call goes to the server and back once, whatever the size of
+// its batch, also where the transaction must be begun and committed explicitly.
+func TestOneRoundTrip(t *testing.T) {
+	for _, level := range []string{"read committed", "serializable"} {
+		t.Run(level, func(t *testing.T) {
+			through, p := newProxy(t, testSettings(t).with(t, map[string]string{"default_transaction_isolation": level}))
+			through.poolSize, through.heartbeatPoolSize = 1, 1
+			b := open(t, through)
+			slot := time.Now().UnixMilli()
+			all := func(size int) {
+				slot++
+				runOfAll(t, b, size, slot, 3, func(do func()) { do() })
+			}
+			for _, size := range []int{1, 30} {
+				// A pool asks connections that were idle for a second whether they live:
+				// that must not count.
+				await(t, "two runs within a second", func() bool {
+					begin := time.Now()
+					all(size) // connects and prepares
+					before := p.trips.Load()
+					all(size)
+					got := p.trips.Load() - before
+					quick := time.Since(begin) < time.Second
+					if quick && got != 4 {
+						t.Errorf("batches of %d: four calls took %d round trips", size, got)
+					}
+					return quick
+				})
+			}
+		})
+	}
+}
+
 // TestSameJobInBatch: a later item sees what an earlier one did.
 func TestSameJobInBatch(t *testing.T) {
 	b := open(t, testSettings(t))

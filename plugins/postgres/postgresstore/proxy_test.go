@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -29,6 +30,9 @@ type proxy struct {
 	next   atomic.Int32  // a fault; only the first connection that sees it has it
 	struck chan struct{} // gets a value when it happened
 
+	asking atomic.Bool  // the client had the last word
+	trips  atomic.Int32 // how often the client began to speak after the server
+
 	mu    sync.Mutex
 	conns []net.Conn
 	wait  sync.WaitGroup
@@ -46,7 +50,7 @@ func newProxy(t testing.TB, set settings) (settings, *proxy) {
 		p.server, u.Host = u.Host, l.Addr().String()
 		q := u.Query()
 		q.Set("sslmode", "disable") // the proxy looks into the messages
-		u.RawQuery = q.Encode()
+		u.RawQuery = strings.ReplaceAll(q.Encode(), "+", "%20")
 	})
 	p.wait.Go(p.serve)
 	t.Cleanup(p.close)
@@ -101,6 +105,9 @@ func (p *proxy) request(b []byte) ([]byte, bool) {
 	if len(b) > 0 && p.take(swallowRequest) {
 		return nil, true
 	}
+	if len(b) > 0 && !p.asking.Swap(true) {
+		p.trips.Add(1)
+	}
 	return b, false
 }
 
@@ -108,6 +115,9 @@ func (p *proxy) request(b []byte) ([]byte, bool) {
 var readyForQuery = []byte{'Z', 0, 0, 0, 5, 'I'}
 
 func (p *proxy) answer(b []byte) ([]byte, bool) {
+	if len(b) > 0 {
+		p.asking.Store(false)
+	}
 	switch {
 	case len(b) == 0:
 	case p.take(swallowAnswer):
