@@ -3,6 +3,7 @@ package natsstore
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -47,13 +48,12 @@ func TestMain(m *testing.M) {
 // a slot at the same time.
 const pace = 20 * time.Millisecond
 
-// claimer asks for all slots of one job, one after the other, in several
-// goroutines, each as an instance of its own. It prints what was won. What has no
-// answer is asked again, with the same claim id.
+// claimer asks for all slots of one job, one after the other. It prints what was
+// won. What has no answer is asked again, with the same claim id.
 func claimer(args []string) error {
 	var url, namespace, name string
-	var goroutines, slots int
-	if _, err := fmt.Sscan(strings.Join(args, " "), &url, &namespace, &name, &goroutines, &slots); err != nil {
+	var slots int
+	if _, err := fmt.Sscan(strings.Join(args, " "), &url, &namespace, &name, &slots); err != nil {
 		return err
 	}
 	cfg, err := storekit.ParseConfig(Info().Options, fmt.Appendf(nil, `{"url": %q, "namespace": %q}`, url, namespace))
@@ -70,16 +70,7 @@ func claimer(args []string) error {
 	if _, err := fmt.Scan(&first); err != nil {
 		return err
 	}
-	results := make(chan error)
-	for g := range goroutines {
-		go func() { results <- claimAll(ctx, b, fmt.Sprint(name, "-", g), slots, time.UnixMilli(first)) }()
-	}
-	for range goroutines {
-		if err := <-results; err != nil {
-			return err
-		}
-	}
-	return b.Close(ctx)
+	return errors.Join(claimAll(ctx, b, name, slots, time.UnixMilli(first)), b.Close(ctx))
 }
 
 func claimAll(ctx context.Context, b *Backend, instance string, slots int, first time.Time) error {
