@@ -156,7 +156,7 @@ func TestNotSent(t *testing.T) {
 // TestRestarts: the log outlives the broker, killed or stopped, for those who
 // stay and for those who come; a log that was deleted is made anew.
 func TestRestarts(t *testing.T) {
-	c := mortal(t)
+	c := broker(t)
 	o := fresh(t, urlOf(c)).with("callTimeout", "2s")
 	stays := open(t, o)
 	won, ended := claimOf("j", 1), claimOf("j", 2)
@@ -175,7 +175,9 @@ func TestRestarts(t *testing.T) {
 			t.Errorf("of the run that ended: %+v", a)
 		}
 	}
-	// Stopped as by its operator: not killed at the end of that patience.
+	// Stopped as by its operator first, and not killed at the end of the patience:
+	// a broker killed within moments of its very first stream forgets that it has
+	// streams; see the README.
 	start := time.Now()
 	if err := c.Stop(t.Context()); err != nil {
 		t.Fatal(err)

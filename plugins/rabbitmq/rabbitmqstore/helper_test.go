@@ -97,7 +97,7 @@ func broker(t testing.TB) *containers.Container {
 func mortal(t testing.TB) *containers.Container {
 	t.Helper()
 	c := broker(t)
-	time.Sleep(time.Until(shared.since.Add(10 * time.Second)))
+	time.Sleep(time.Until(shared.since.Add(7 * time.Second)))
 	return c
 }
 

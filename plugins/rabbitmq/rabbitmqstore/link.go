@@ -71,7 +71,7 @@ func (l *link) use(s *session, why error) {
 // Pauses between attempts to connect.
 const (
 	firstPause = 100 * time.Millisecond
-	mostPause  = 5 * time.Second
+	mostPause  = 2 * time.Second
 )
 
 // keep tends sessions until the link is closed.
@@ -87,7 +87,7 @@ func (l *link) keep(life context.Context, s *session) {
 				return
 			}
 			l.log.Warn("the connection to RabbitMQ ended; claims in flight are unknown, and it is made again", "queue", l.name, "error", s.err)
-			if l.now()-began > mostPause {
+			if l.now()-began > 2*mostPause {
 				pause = firstPause
 			}
 		}
