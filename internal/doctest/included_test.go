@@ -1,6 +1,7 @@
 package doctest
 
 import (
+	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -26,14 +27,36 @@ func TestShownCodeIsTheFile(t *testing.T) {
 				t.Errorf("%s:%d: %v", d.path, b.line, err)
 				continue
 			}
-			if b.text != text {
-				t.Errorf("%s:%d: the block differs from %s; copy this into it:\n%s", d.path, b.line, b.file, text)
+			if b.text == text {
+				continue
+			}
+			if !*update {
+				t.Errorf("%s:%d: the block differs from %s; go test ./internal/doctest -update copies it", d.path, b.line, b.file)
+				continue
+			}
+			if err := replace(d.path, b, text); err != nil {
+				t.Error(err)
 			}
 		}
 	}
 	if shown == 0 {
 		t.Error("no document shows a file")
 	}
+}
+
+var update = flag.Bool("update", false, "copy the code that documents show into them")
+
+// replace puts a text into a block of a document.
+func replace(path string, b block, text string) error {
+	old, err := os.ReadFile(at(path))
+	if err != nil {
+		return err
+	}
+	head := fmt.Sprintf("<!-- file: %s -->\n```%s\n", b.file, b.info)
+	if strings.Count(string(old), head) != 1 {
+		return fmt.Errorf("%s shows %s not once, so it can't be told which block is meant", path, b.file)
+	}
+	return os.WriteFile(at(path), []byte(strings.Replace(string(old), head+b.text, head+text, 1)), 0o644)
 }
 
 // source is the text of PATH, or of a declaration in it.
