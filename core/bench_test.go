@@ -68,49 +68,67 @@ func BenchmarkTick(b *testing.B) {
 
 // BenchmarkHeartbeat: a heartbeat falls due, is sent, and answered.
 func BenchmarkHeartbeat(b *testing.B) {
-	m, now := benchMachine(b, 1)
-	r, now := benchGrant(b, m, now)
-	m.slots.remove(r.job) // its next slots are another matter
-	m.recall.sweepAt = never
+	renew := renewing(b)
 	b.ReportAllocs()
 	defer reportCPU(b)()
 	for b.Loop() {
+		renew()
+	}
+}
+
+// renewing returns a function that lets the heartbeat of a run fall due, sends it, and
+// answers it.
+func renewing(tb testing.TB) func() {
+	m, now := benchMachine(tb, 1)
+	r, now := benchGrant(tb, m, now)
+	m.slots.remove(r.job) // its next slots are another matter
+	m.recall.sweepAt = never
+	return func() {
 		step := r.beatAt - now.mono
 		now.wall, now.mono = now.wall+step, now.mono+step
 		m.tick(now)
 		if out := m.take(); len(out) != 1 || out[0].kind != doBeat {
-			b.Fatalf("%+v", out)
+			tb.Fatalf("%+v", out)
 		}
 		m.beatAnswered(now, r, store.HeartbeatAnswer{Renewed: true}, nil)
 	}
 }
 
 // BenchmarkReschedule: a slot falls due, and its job is planned anew among others.
-// That the slot is claimed is the next benchmark's matter: here the instance has
-// something to do with it already.
 func BenchmarkReschedule(b *testing.B) {
 	for _, jobs := range []int{1000, 100_000} {
 		b.Run(fmt.Sprint("jobs=", jobs), func(b *testing.B) {
-			m, now := benchMachine(b, jobs)
-			known := &run{state: watching, at: -1}
-			for _, j := range m.jobs {
-				j.runs = append(j.runs, known)
-			}
-			m.recall.sweepAt = never
+			plan := rescheduling(b, jobs)
 			b.ReportAllocs()
 			defer reportCPU(b)()
 			for b.Loop() {
-				due, _ := m.slots.next()
-				now.mono += due - now.wall
-				now.wall = due
-				j, _ := m.slots.pop(now.wall)
-				known.job, known.slot = j, j.slot
-				m.slotDue(now, j)
-			}
-			if out := m.take(); len(out) > 0 {
-				b.Fatalf("%+v", out[0])
+				plan()
 			}
 		})
+	}
+}
+
+// rescheduling returns a function that plans the job anew whose slot is due next. That
+// the slot is claimed is another matter: the instance has something to do with it
+// already.
+func rescheduling(tb testing.TB, jobs int) func() {
+	m, now := benchMachine(tb, jobs)
+	known := &run{state: watching, at: -1}
+	runs := []*run{known}
+	for _, j := range m.jobs {
+		j.runs = runs
+	}
+	m.recall.sweepAt = never
+	return func() {
+		due, _ := m.slots.next()
+		now.mono += due - now.wall
+		now.wall = due
+		j, _ := m.slots.first(now.wall)
+		known.job, known.slot = j, j.slot
+		m.slotDue(now, j)
+		if len(m.out) > 0 {
+			tb.Fatalf("%+v", m.out[0])
+		}
 	}
 }
 

@@ -125,7 +125,7 @@ func TestScheduleThatPanics(t *testing.T) {
 		t.Run(method, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var rec events
-				s, err := core.New(coretest.NewStore(store.KindLease), core.Options{OnEvent: rec.add})
+				s, err := core.New(coretest.NewStore(store.KindLease), core.Options{OnEvent: rec.add, Logger: slog.New(slog.DiscardHandler)})
 				if err != nil {
 					t.Fatal(err)
 				}

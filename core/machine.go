@@ -109,11 +109,11 @@ func (m *machine) tick(now instant) {
 	m.observe(now)
 	m.noticePause(now)
 	for {
-		j, ok := m.slots.pop(now.wall)
+		j, ok := m.slots.first(now.wall)
 		if !ok {
 			break
 		}
-		m.slotDue(now, j)
+		m.slotDue(now, j) // plans it anew, which takes it from the first place
 	}
 	for {
 		r, ok := m.timed.pop(now.mono)
@@ -177,7 +177,7 @@ type run struct {
 	job   *job
 	slot  int64
 	state runState
-	at    int32 // place in machine.timed
+	at    int32 // ticket of machine.timed
 
 	ask
 	attempt

@@ -44,7 +44,7 @@ func TestQueueAgainstASortedSlice(t *testing.T) {
 				}
 				if ok {
 					if got.due != in[0].due || got.at != -1 {
-						t.Fatalf("seed %d, step %d: popped an item due %d at place %d, want due %d", seed, step, got.due, got.at, in[0].due)
+						t.Fatalf("seed %d, step %d: popped an item due %d with ticket %d, want due %d", seed, step, got.due, got.at, in[0].due)
 					}
 					in = slices.DeleteFunc(in, func(o *queueItem) bool { return o == got })
 				}
@@ -63,10 +63,15 @@ func checkQueue(t *testing.T, q *queue[*queueItem], in []*queueItem) {
 	if due, ok := q.next(); ok != (len(in) > 0) || ok && due != in[0].due {
 		t.Fatalf("next is %d, %v", due, ok)
 	}
-	for i, x := range q.items {
-		if x.item.at != int32(i) || x.due != x.item.due {
-			t.Fatalf("the item at %d says %d, due %d and %d", i, x.item.at, x.due, x.item.due)
+	for i := root; i < len(q.heap); i++ {
+		x := q.heap[i]
+		item := q.items[x.ticket]
+		if item == nil || item.at != x.ticket || q.where[x.ticket] != int32(i) || x.due != item.due {
+			t.Fatalf("the entry %+v at %d is of %+v, said to be at %d", x, i, item, q.where[x.ticket])
 		}
+	}
+	if len(q.items) != q.len()+len(q.free) {
+		t.Fatalf("%d tickets for %d items, and %d given back", len(q.items), q.len(), len(q.free))
 	}
 }
 

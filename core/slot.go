@@ -11,21 +11,23 @@ import (
 // job is a job in the machine. Most of its life it only waits for its next
 // slot, so it is small.
 type job struct {
-	spec Job // checked, with all defaults filled in
-	gap  time.Duration
-	fp   string // fingerprint of the schedule
-
-	slot      int64 // the next slot, Unix milliseconds
-	following int64 // the one after it; noSlot if there is none
-	at        int32 // place in machine.slots
+	// What is looked at for each slot comes first, and together: with many jobs
+	// reading a job from memory is most of the work.
+	at        int32 // ticket of machine.slots
 	fresh     bool  // catch-up is to be looked at
 	removed   bool
-	broken    bool  // its schedule panicked: no more slots are planned
-	added     int64 // when it was added, Unix milliseconds
-	missed    int64 // newest slot skipped because the store could not be asked
-	granted   int64 // newest slot known to have been granted, here or elsewhere
-	warned    string
-	runs      []*run
+	broken    bool   // its schedule panicked: no more slots are planned
+	slot      int64  // the next slot, Unix milliseconds
+	following int64  // the one after it; noSlot if there is none
+	runs      []*run // what this instance has to do with
+
+	spec    Job // checked, with all defaults filled in
+	gap     time.Duration
+	fp      string // fingerprint of the schedule
+	added   int64  // when it was added, Unix milliseconds
+	missed  int64  // newest slot skipped because the store could not be asked
+	granted int64  // newest slot known to have been granted, here or elsewhere
+	warned  string
 }
 
 func (j *job) place() *int32 { return &j.at }
