@@ -31,8 +31,8 @@ func main() {
 
 func run(ctx context.Context, args []string) int { return runTo(ctx, args, os.Stdout, os.Stderr) }
 
-// runTo runs a command line, writes to out and errs, and returns the exit code.
-func runTo(ctx context.Context, args []string, out, errs io.Writer) int {
+// rootCommand is the command with all that are below it.
+func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "anarchon",
 		Short: "A leaderless distributed scheduler: see it, look into its stores, prove its plugins",
@@ -43,10 +43,16 @@ Exit codes: 0 yes, 1 no or failed, 2 the command line is wrong.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(demoCommand(), runsCommand(), nextCommand(), doctorCommand(), pluginCommand(), storeCommand())
+	root.AddCommand(demoCommand(), scenariosCommand(), runsCommand(), nextCommand(), doctorCommand(), pluginCommand(), storeCommand())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see: %s --help", err, c.CommandPath())}
 	})
+	return root
+}
+
+// runTo runs a command line, writes to out and errs, and returns the exit code.
+func runTo(ctx context.Context, args []string, out, errs io.Writer) int {
+	root := rootCommand()
 	root.SetArgs(longFlags(args))
 	root.SetOut(out)
 	root.SetErr(errs)

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/anarchon-go/anarchon/conformance/jobsfile"
+)
+
+// shown is a piece of a document: a fenced block, or the examples of a command's help.
+type shown struct{ where, info, text string }
+
+// shownEverywhere collects the fenced blocks of all documents, and every Example.
+func shownEverywhere(t *testing.T) (all []shown) {
+	t.Helper()
+	const root = "../.."
+	fence := regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".md" {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, m := range fence.FindAllStringSubmatch(string(b), -1) {
+			all = append(all, shown{path, m[1], m[2]})
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		if c.Example != "" {
+			all = append(all, shown{c.CommandPath() + " --help", "sh", c.Example})
+		}
+		for _, sub := range c.Commands() {
+			visit(sub)
+		}
+	}
+	visit(rootCommand())
+	return all
+}
+
+// TestShownCommandsParse: every command line of anarchon that a document or a help
+// text shows names a command that exists, with flags and arguments that it takes.
+func TestShownCommandsParse(t *testing.T) {
+	n := 0
+	for _, s := range shownEverywhere(t) {
+		if s.info != "sh" {
+			continue
+		}
+		for line := range strings.Lines(strings.ReplaceAll(s.text, "\\\n", " ")) {
+			words, ok := commandWords(line)
+			if !ok {
+				continue
+			}
+			n++
+			if err := parses(words); err != nil {
+				t.Errorf("%s: %s: %v", s.where, strings.TrimSpace(line), err)
+			}
+		}
+	}
+	if n < 15 {
+		t.Errorf("%d command lines were found: are the blocks marked sh?", n)
+	}
+}
+
+// commandWords returns what comes after "anarchon" in a shell line that runs it, up to
+// a pipe or a comment.
+func commandWords(line string) ([]string, bool) {
+	word := regexp.MustCompile(`'[^']*'|(?:"[^"]*"|[^\s"'])+`)
+	words := word.FindAllString(strings.TrimSpace(line), -1)
+	for len(words) > 0 && regexp.MustCompile(`^[A-Z_]+=`).MatchString(words[0]) {
+		words = words[1:]
+	}
+	switch {
+	case len(words) > 0 && (words[0] == "anarchon" || words[0] == "bin/anarchon" || words[0] == "./bin/anarchon"):
+		words = words[1:]
+	case len(words) > 2 && words[0] == "go" && words[1] == "run" && strings.HasSuffix(words[2], "/cmd/anarchon"):
+		words = words[3:]
+	default:
+		return nil, false
+	}
+	var out []string
+	for _, w := range words {
+		if w == "|" || w == ">" || w == "&" || w == "&&" || strings.HasPrefix(w, "#") {
+			break
+		}
+		out = append(out, strings.Trim(w, `"'`))
+	}
+	return out, true
+}
+
+func parses(words []string) error {
+	if len(words) > 0 && words[0] == "completion" {
+		return nil // cobra's own
+	}
+	c, rest, err := rootCommand().Find(longFlags(words))
+	if err != nil {
+		return err
+	}
+	if !c.Runnable() {
+		return fmt.Errorf("%q is not a command that runs", c.CommandPath())
+	}
+	if err := c.ParseFlags(rest); err != nil {
+		return err
+	}
+	return c.ValidateArgs(c.Flags().Args())
+}
+
+// TestShownJobsAreRead: what a document shows as a file of jobs is one.
+func TestShownJobsAreRead(t *testing.T) {
+	n := 0
+	for _, s := range shownEverywhere(t) {
+		if s.info != "yaml" || !strings.Contains(s.text, "\njobs:\n") && !strings.HasPrefix(s.text, "jobs:\n") {
+			continue
+		}
+		n++
+		if _, err := jobsfile.Read(strings.NewReader(s.text)); err != nil {
+			t.Errorf("%s: %v\n%s", s.where, err, s.text)
+		}
+	}
+	if n == 0 {
+		t.Error("no document shows a file of jobs")
+	}
+}
