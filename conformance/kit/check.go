@@ -18,15 +18,24 @@ type Check struct {
 	Applies  promise.Applies // which kind of backend it judges
 	Needs    Needs           // what the subject must have; lacking that the check is skipped
 	Limit    time.Duration   // the check's deadline; 0 means one minute
+	Alone    bool            // no other check may run beside it: it does something to the store
 	Do       func(r *Run)
 }
 
 // Needs is what a check asks of its subject, besides the kind.
-type Needs uint8
+type Needs uint16
 
 const (
 	NeedHistory Needs = 1 << iota // the backend declares that finished runs can be recalled
 	NeedKill                      // the subject runs in processes that can be killed
+	NeedFreeze                    // and stopped for a while: [Freezer]
+	NeedHost                      // a host can be killed: [Hoster]
+	NeedLink                      // the way to the store can be broken: [Linker]
+	NeedPause                     // the store can be frozen: [Server]
+	NeedCrash                     // the store can be killed, and keeps its data: [Server]
+	NeedFresh                     // a store can be made that nobody has used: [Tamperer]
+	NeedTamper                    // and be changed past the plugin: [Tamperer]
+	NeedSkew                      // the store's clock differs from this machine's by a minute or more
 )
 
 var needNames = []struct {
@@ -35,6 +44,25 @@ var needNames = []struct {
 }{
 	{NeedHistory, "history"},
 	{NeedKill, "kill"},
+	{NeedFreeze, "freeze"},
+	{NeedHost, "host"},
+	{NeedLink, "link"},
+	{NeedPause, "pause"},
+	{NeedCrash, "crash"},
+	{NeedFresh, "fresh"},
+	{NeedTamper, "tamper"},
+	{NeedSkew, "skew"},
+}
+
+// String returns the name of a need, or of several.
+func (n Needs) String() string {
+	var names []string
+	for _, x := range needNames {
+		if n&x.need != 0 {
+			names = append(names, x.name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // ParseNeed returns the need of that name.

@@ -84,7 +84,12 @@ func (c *Client) Claim(req store.ClaimRequest) Claimed {
 
 // TryHeartbeat renews and returns the error.
 func (c *Client) TryHeartbeat(req store.HeartbeatRequest) (Beaten, error) {
-	a, span, err := call(c.run.ctx, c, func() string { return showHeartbeat(req) }, showBeaten, func(ctx context.Context) (store.HeartbeatAnswer, error) {
+	return c.TryHeartbeatContext(c.run.ctx, req)
+}
+
+// TryHeartbeatContext is TryHeartbeat within a context of the check's own.
+func (c *Client) TryHeartbeatContext(ctx context.Context, req store.HeartbeatRequest) (Beaten, error) {
+	a, span, err := call(ctx, c, func() string { return showHeartbeat(req) }, showBeaten, func(ctx context.Context) (store.HeartbeatAnswer, error) {
 		return c.process.Heartbeat(ctx, req)
 	})
 	return Beaten{a, span}, err
@@ -97,7 +102,12 @@ func (c *Client) Heartbeat(req store.HeartbeatRequest) Beaten {
 
 // TryFinish finishes and returns the error.
 func (c *Client) TryFinish(req store.FinishRequest) (Finished, error) {
-	a, span, err := call(c.run.ctx, c, func() string { return showFinish(req) }, showFinished, func(ctx context.Context) (store.FinishAnswer, error) {
+	return c.TryFinishContext(c.run.ctx, req)
+}
+
+// TryFinishContext is TryFinish within a context of the check's own.
+func (c *Client) TryFinishContext(ctx context.Context, req store.FinishRequest) (Finished, error) {
+	a, span, err := call(ctx, c, func() string { return showFinish(req) }, showFinished, func(ctx context.Context) (store.FinishAnswer, error) {
 		return c.process.Finish(ctx, req)
 	})
 	return Finished{a, span}, err

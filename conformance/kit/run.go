@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,6 +33,7 @@ type Run struct {
 	pooled  []Process // to give back
 	own     []Process // to close
 	killed  map[Process]bool
+	undo    []func() // what must be done before anything is closed, last first
 }
 
 func newRun(ctx context.Context, s *Suite, c Check, seed uint64) *Run {
@@ -205,8 +207,21 @@ func (r *Run) end(o Outcome, reason string) {
 	r.outcome, r.reason = o, reason
 }
 
+// atEnd has f called when the check is over, before its processes are closed.
+func (r *Run) atEnd(f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.undo = append(r.undo, f)
+}
+
 // close takes the result and gives the processes back.
 func (r *Run) close() Result {
+	r.mu.Lock()
+	undo := r.undo
+	r.mu.Unlock()
+	for _, f := range slices.Backward(undo) {
+		f()
+	}
 	r.mu.Lock()
 	if r.outcome == 0 {
 		r.outcome = Pass

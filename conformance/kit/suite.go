@@ -28,7 +28,7 @@ type Suite struct {
 	CallLimit time.Duration // after which a call counts as hanging; 0 means DefaultCallLimit
 
 	description store.Description
-	kills       bool // the subject's processes can be killed
+	skew        time.Duration // of the store's clock, ahead of this machine's; 0 if it has none
 	pool        pool
 	tag         string // makes this run's job names its own
 	base        int64  // the first slot that checks use
@@ -61,10 +61,24 @@ func (s *Suite) Start(ctx context.Context) (store.Description, error) {
 		closeAll(procs)
 		return store.Description{}, fmt.Errorf("asking the subject to describe itself: %w", err)
 	}
-	_, s.kills = procs[0].(Killer)
-	s.pool.put(procs[0])
 	s.description = d
+	s.measureSkew(ctx, procs[0])
+	s.pool.put(procs[0])
 	return d, nil
+}
+
+// measureSkew asks the history of a job that never ran for the store's now. If
+// there is no answer the checks will say so.
+func (s *Suite) measureSkew(ctx context.Context, p Process) {
+	if s.description.Clock != store.ClockStore || !s.description.History {
+		return
+	}
+	a, err := bounded(ctx, func() (store.HistoryAnswer, error) {
+		return p.History(ctx, store.HistoryRequest{Job: "conformance clock " + s.tag, Limit: 1})
+	})
+	if err == nil && a.Now > 0 {
+		s.skew = time.Until(store.Time(a.Now)).Round(time.Second)
+	}
 }
 
 // Close closes what the suite opened.
@@ -113,16 +127,42 @@ func (s *Suite) Run(ctx context.Context, c Check) Result {
 	return r.close()
 }
 
-// lacks says what the subject declares not to have of a check's needs.
+// lacks says what the subject does not have of a check's needs.
 func (s *Suite) lacks(c Check) string {
-	switch {
-	case c.Needs&NeedHistory != 0 && !s.description.History:
-		return "the plugin declares no history"
-	case c.Needs&NeedKill != 0 && !s.kills:
-		return "the subject runs inside this process and can't be killed"
+	for _, n := range needNames {
+		if c.Needs&n.need == 0 {
+			continue
+		}
+		if why := s.lacking(n.need); why != "" {
+			return why
+		}
 	}
 	return ""
 }
+
+func (s *Suite) lacking(need Needs) string {
+	l, tells := s.Subject.(Lacker)
+	switch need {
+	case NeedHistory:
+		if !s.description.History {
+			return "the plugin declares no history"
+		}
+	case NeedSkew:
+		if s.skew.Abs() < leastSkew {
+			return fmt.Sprintf("not covered: the store's clock is less than %v from this machine's, so nobody can tell by which a plugin judges", leastSkew)
+		}
+	default:
+		if tells {
+			return l.Lacks(need)
+		}
+		return "not covered: the subject can't have that done to it"
+	}
+	return ""
+}
+
+// leastSkew is how far clocks must be apart to tell by which of them a plugin
+// judges, on a slow machine too.
+const leastSkew = time.Minute
 
 func hash(s string) uint64 {
 	h := fnv.New64a()

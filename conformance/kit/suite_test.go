@@ -311,7 +311,7 @@ func TestNotAppliedIsAskedAgain(t *testing.T) {
 func TestSkips(t *testing.T) {
 	c := winOnce
 	c.Needs = kit.NeedKill
-	want(t, with(t, &fake{}, c), kit.Skip, "can't be killed")
+	want(t, with(t, &fake{}, c), kit.Skip, "not covered")
 	c.Needs = kit.NeedHistory
 	want(t, with(t, &fake{}, c), kit.Pass, "")
 }

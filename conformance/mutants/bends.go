@@ -21,7 +21,7 @@ func bent(name, says string, kind store.Kind, breaks, check string, build func()
 		Name: name, Says: says, Kind: kind, Breaks: breaks, Check: check,
 		Open: func(s Setting) kit.Subject {
 			all, bend := model.New(options(kind, model.NoFault, s)), build()
-			return subject.Memory{
+			return &subject.Memory{
 				Name:    "model, bent",
 				Lag:     s.Lag,
 				Process: func(namespace string) store.Store { return bend(all.Namespace(namespace)) },

@@ -55,7 +55,7 @@ func List() []Mutant {
 // Model returns the model as a subject, with a fault or [model.NoFault].
 func Model(kind store.Kind, f model.Fault, s Setting) kit.Subject {
 	all := model.New(options(kind, f, s))
-	return subject.Memory{
+	return &subject.Memory{
 		Name:    "model",
 		Lag:     s.Lag,
 		Process: func(namespace string) store.Store { return all.Namespace(namespace) },

@@ -2,8 +2,6 @@ package subject
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/anarchon-go/anarchon/conformance/kit"
@@ -17,108 +15,109 @@ type Memory struct {
 	Name string
 	// Process opens the store as one more process does, in a namespace; an empty one
 	// is the default. A store that has the method End() is told when its process
-	// is closed or killed.
+	// is closed or killed; one that has Connections() int is asked how many it has.
 	Process func(namespace string) store.Store
 	// Lag, if not nil, is how long each call takes before, and again after, the
 	// store's step. A call that is cut off before it is surely not applied; one
 	// that is cut off after it is unknown.
 	Lag func() time.Duration
+	// Front, if not nil, is what a process makes of the answers that reach it over its
+	// link, as a plugin's own code does.
+	Front func(behind store.Store) store.Store
+	// Orphans makes a host's plugin go on when the host was killed.
+	Orphans bool
+	// Crash, if not nil, makes the store lose what it loses when its server is killed.
+	Crash func()
+	// Fresh are stores that can be tampered with; nil: there are none.
+	Fresh FreshStores
+
+	server memoryServer
+}
+
+// FreshStores are stores by name, made when they are first opened.
+type FreshStores interface {
+	Open(name string) (store.Store, error)
+	Tamper(name string, what kit.Tampering) ([]string, error)
 }
 
 // About names the store.
-func (m Memory) About() kit.About {
+func (m *Memory) About() kit.About {
 	return kit.About{Plugin: m.Name, Version: "in process", Variant: "default"}
 }
 
+// Lacks says what can't be done to the store.
+func (m *Memory) Lacks(need kit.Needs) string {
+	if (need == kit.NeedFresh || need == kit.NeedTamper) && m.Fresh == nil {
+		return "not covered: the store in memory has no format"
+	}
+	return ""
+}
+
 // Open opens the store once more.
-func (m Memory) Open(_ context.Context, namespace string) (kit.Process, error) {
+func (m *Memory) Open(_ context.Context, namespace string) (kit.Process, error) {
+	return m.open(m.Process(namespace)), nil
+}
+
+func (m *Memory) open(s store.Store) *local {
 	life, end := context.WithCancelCause(context.Background())
-	return &local{store: m.Process(namespace), lag: m.Lag, life: life, end: end}, nil
+	l := &local{store: s, server: &m.server, lag: m.Lag, life: life, end: end}
+	l.link = newMemoryLink(l.connections)
+	l.outer = behind{l}
+	if m.Front != nil {
+		l.outer = m.Front(behind{l})
+	}
+	return l
 }
 
-// local is a process that is none: it can be closed and killed like one.
-type local struct {
-	store store.Store
-	lag   func() time.Duration
-	life  context.Context
-	end   context.CancelCauseFunc
+// OpenLinked opens the store once more, over a link.
+func (m *Memory) OpenLinked(_ context.Context, namespace string) (kit.Process, kit.Link, error) {
+	l := m.open(m.Process(namespace))
+	return l, l.link, nil
 }
 
-var (
-	errKilled = errors.New("the process was killed")
-	errClosed = errors.New("the process was closed")
-)
-
-// Kill cuts all calls off and refuses later ones.
-func (l *local) Kill() error { l.over(errKilled); return nil }
-
-// Close is Kill by a friendlier name: no call is in flight any more.
-func (l *local) Close(context.Context) error { l.over(errClosed); return nil }
-
-func (l *local) over(why error) {
-	l.end(why)
-	if e, ok := l.store.(interface{ End() }); ok {
-		e.End()
-	}
-}
-
-func through[A any](ctx context.Context, l *local, step func(ctx context.Context) (A, error)) (A, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(l.life, func() { cancel(context.Cause(l.life)) })()
-	var none A
-	if l.life.Err() != nil {
-		return none, fmt.Errorf("%w: %w", store.ErrNotApplied, context.Cause(l.life))
-	}
-	if err := l.wait(ctx); err != nil {
-		return none, fmt.Errorf("%w: %w", store.ErrNotApplied, err)
-	}
-	a, err := step(ctx)
+// OpenFresh opens a store of its own.
+func (m *Memory) OpenFresh(_ context.Context, name string) (kit.Process, error) {
+	s, err := m.Fresh.Open(name)
 	if err != nil {
-		return none, err
+		return nil, err
 	}
-	if err := l.wait(ctx); err != nil {
-		return none, fmt.Errorf("%w: %w", store.ErrUnknown, err)
-	}
-	return a, nil
+	return m.open(s), nil
 }
 
-// wait lets the lag pass, or returns why it could not. Without a lag the context
-// is the store's own affair.
-func (l *local) wait(ctx context.Context) error {
-	if l.lag == nil {
+// Tamper changes a store of its own.
+func (m *Memory) Tamper(_ context.Context, name string, what kit.Tampering) ([]string, error) {
+	return m.Fresh.Tamper(name, what)
+}
+
+// Server is the store, as a process.
+func (m *Memory) Server() kit.Server {
+	m.server.crash = m.Crash
+	return &m.server
+}
+
+// StartHost starts a host that is none: a process whose plugin can outlive it.
+func (m *Memory) StartHost(ctx context.Context, namespace string, req store.ClaimRequest) (kit.Host, error) {
+	l := m.open(m.Process(namespace))
+	a, err := l.Claim(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryHost{local: l, claimed: a, orphans: m.Orphans}, nil
+}
+
+type memoryHost struct {
+	*local
+	claimed store.ClaimAnswer
+	orphans bool
+}
+
+func (h *memoryHost) Claimed() store.ClaimAnswer { return h.claimed }
+func (h *memoryHost) PluginLives() bool          { return h.life.Err() == nil }
+func (h *memoryHost) Close() error               { return h.local.Kill() }
+
+func (h *memoryHost) Kill() error {
+	if h.orphans {
 		return nil
 	}
-	timer := time.NewTimer(l.lag())
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (l *local) Describe(ctx context.Context) (store.Description, error) {
-	return through(ctx, l, l.store.Describe)
-}
-
-func (l *local) Claim(ctx context.Context, req store.ClaimRequest) (store.ClaimAnswer, error) {
-	return through(ctx, l, func(ctx context.Context) (store.ClaimAnswer, error) { return l.store.Claim(ctx, req) })
-}
-
-func (l *local) Heartbeat(ctx context.Context, req store.HeartbeatRequest) (store.HeartbeatAnswer, error) {
-	return through(ctx, l, func(ctx context.Context) (store.HeartbeatAnswer, error) { return l.store.Heartbeat(ctx, req) })
-}
-
-func (l *local) Finish(ctx context.Context, req store.FinishRequest) (store.FinishAnswer, error) {
-	return through(ctx, l, func(ctx context.Context) (store.FinishAnswer, error) { return l.store.Finish(ctx, req) })
-}
-
-func (l *local) Unfinished(ctx context.Context, req store.UnfinishedRequest) (store.UnfinishedAnswer, error) {
-	return through(ctx, l, func(ctx context.Context) (store.UnfinishedAnswer, error) { return l.store.Unfinished(ctx, req) })
-}
-
-func (l *local) History(ctx context.Context, req store.HistoryRequest) (store.HistoryAnswer, error) {
-	return through(ctx, l, func(ctx context.Context) (store.HistoryAnswer, error) { return l.store.History(ctx, req) })
+	return h.local.Kill()
 }

@@ -13,10 +13,10 @@ var placeholder = regexp.MustCompile(`\$\{([^}]*)\}?`)
 const tmpName = "tmp"
 
 // checkPlaceholders refuses what looks like a placeholder and is none.
-func (s Settings) checkPlaceholders(x any, line int) error {
+func (s Settings) checkPlaceholders(x any, line int, more ...string) error {
 	for _, name := range placeholders(x) {
-		if _, ok := s.Containers[name]; !ok && name != tmpName {
-			known := append(slices.Sorted(maps.Keys(s.Containers)), tmpName)
+		if _, ok := s.Containers[name]; !ok && name != tmpName && !slices.Contains(more, name) {
+			known := append(append(slices.Sorted(maps.Keys(s.Containers)), tmpName), more...)
 			return fmt.Errorf("line %d: unknown placeholder %q; known are %q", line, "${"+name+"}", known)
 		}
 	}

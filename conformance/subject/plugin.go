@@ -12,9 +12,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/anarchon-go/anarchon/conformance/containers"
 	"github.com/anarchon-go/anarchon/conformance/kit"
+	"github.com/anarchon-go/anarchon/conformance/link"
 	"github.com/anarchon-go/anarchon/core/store"
 	"github.com/anarchon-go/anarchon/storekit"
 )
@@ -30,15 +32,21 @@ type Options struct {
 // Plugin is a subject of plugin processes: each one opened is a process of its
 // own, of the same binary with the same configuration.
 type Plugin struct {
+	dir       string // of the settings
 	binary    string
+	variant   Variant
 	config    map[string]any
-	kind      store.Kind
 	about     kit.About
 	namespace bool // the plugin has that option
 	own       string
 	tmp, data string
 	servers   servers
+	named     []*containers.Container // those that the options name
 	logger    *slog.Logger
+
+	mu     sync.Mutex
+	links  []*link.Proxy
+	tamper []string
 }
 
 // Load finds a plugin, builds it if it is a directory, and starts it once to ask
@@ -69,7 +77,7 @@ func Load(ctx context.Context, o Options) (_ *Plugin, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plugin{binary: path, kind: variant.Kind, tmp: tmp, logger: o.Logger}
+	p := &Plugin{dir: dir, binary: path, variant: variant, tmp: tmp, logger: o.Logger}
 	p.servers = servers{specs: settings.Containers, running: map[string]*containers.Container{}}
 	if p.logger == nil {
 		p.logger = slog.New(slog.DiscardHandler)
@@ -98,6 +106,9 @@ func Load(ctx context.Context, o Options) (_ *Plugin, err error) {
 	values, err := p.servers.start(ctx, config)
 	if err != nil {
 		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		p.named = append(p.named, p.servers.running[name])
 	}
 	values[tmpName] = p.data
 	p.config = expandAll(config, values)
@@ -148,8 +159,13 @@ func (p *Plugin) in(namespace string) map[string]any {
 	if namespace == "" {
 		return p.config
 	}
-	config := maps.Clone(p.config)
-	config[namespaceOption] = namespace
+	return with(p.config, namespaceOption, namespace)
+}
+
+// with is a configuration with one option set.
+func with(config map[string]any, option string, value any) map[string]any {
+	config = maps.Clone(config)
+	config[option] = value
 	return config
 }
 
@@ -169,7 +185,7 @@ func hashFile(path string) (string, error) {
 }
 
 // Kind is what the plugin must declare to be, 0 if its settings leave it open.
-func (p *Plugin) Kind() store.Kind { return p.kind }
+func (p *Plugin) Kind() store.Kind { return p.variant.Kind }
 
 // About names the plugin.
 func (p *Plugin) About() kit.About { return p.about }
@@ -192,9 +208,11 @@ func (p *Plugin) open(ctx context.Context, config map[string]any) (*storekit.Cli
 	return storekit.Open(ctx, storekit.Plugin{Path: p.binary, Config: config, Logger: p.logger})
 }
 
-// Close removes the temporary directory and the containers. Processes must be
-// closed before.
-func (p *Plugin) Close() error { return errors.Join(p.servers.remove(), os.RemoveAll(p.tmp)) }
+// Close removes the temporary directory, the proxies and the containers. Processes
+// must be closed before.
+func (p *Plugin) Close() error {
+	return errors.Join(p.closeLinks(), p.servers.remove(), os.RemoveAll(p.tmp))
+}
 
 // process is one running plugin.
 type process struct{ *storekit.Client }

@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/anarchon-go/anarchon/conformance/containers"
+	"github.com/anarchon-go/anarchon/conformance/kit"
 	"github.com/anarchon-go/anarchon/core/store"
 	"github.com/anarchon-go/anarchon/internal/yamlkeys"
 )
@@ -31,11 +32,22 @@ import (
 //	    config:              # the plugin's options
 //	      path: ${tmp}/store.db
 //	      url: redis://${cache}/0
+//	    faults:              # what can't be done to the server, and why; optional
+//	      crash: it keeps its data in memory
+//	    fresh:               # options of a store that nobody has used; optional
+//	      path: ${tmp}/${fresh}.db
+//	    tamper: [./tamper]   # a program that changes the store past the plugin; optional
 //
 // ${tmp} is a fresh directory of each run, gone after it. ${cache} is host:port of
 // that container, which is started because the configuration names it; in another
 // container's env, ${cache.ip} is its address for containers. An option that the
 // user gives replaces the variant's: with -config url=… no container is started.
+//
+// The faults are link, pause and crash. ${fresh} is a new name; without fresh the
+// option namespace is one. The program of tamper, a directory with its source in
+// Go or a command, is run in the directory of the file. It is given the plugin's
+// options as JSON on its standard input and one argument more: dump, unknown or
+// newer, see [kit.Tampering].
 const SettingsFile = "conformance.yaml"
 
 // Settings are the contents of a [SettingsFile].
@@ -48,6 +60,10 @@ type Settings struct {
 type Variant struct {
 	Kind   store.Kind     // what the plugin must declare; 0 if left open
 	Config map[string]any // may hold placeholders
+	// Faults are those that can't be injected, each with the reason.
+	Faults map[string]string
+	Fresh  map[string]any // options of a store that nobody has used
+	Tamper []string       // the command that changes the store past the plugin
 }
 
 // defaultVariant is chosen if several are there and none is named.
@@ -103,23 +119,50 @@ func ParseSettings(b []byte) (Settings, error) {
 }
 
 func (s Settings) parseVariant(node *yaml.Node) (v Variant, err error) {
-	return v, yamlkeys.Each(node, []string{"kind", "config"}, func(key string, value *yaml.Node) error {
+	return v, yamlkeys.Each(node, []string{"kind", "config", "faults", "fresh", "tamper"}, func(key string, value *yaml.Node) (err error) {
 		switch key {
 		case "kind":
 			if err := v.Kind.UnmarshalText([]byte(value.Value)); err != nil {
 				return fmt.Errorf("line %d: %w", value.Line, err)
 			}
 		case "config":
-			v.Config = map[string]any{}
-			return yamlkeys.Each(value, nil, func(option string, value *yaml.Node) error {
-				var x any
-				if err := value.Decode(&x); err != nil {
-					return fmt.Errorf("line %d: option %q: %w", value.Line, option, err)
-				}
-				v.Config[option] = x
-				return s.checkPlaceholders(x, value.Line)
-			})
+			v.Config, err = s.parseOptions(value)
+		case "fresh":
+			v.Fresh, err = s.parseOptions(value, freshName)
+		case "faults":
+			v.Faults, err = parseFaults(value)
+		case "tamper":
+			if err := value.Decode(&v.Tamper); err != nil || len(v.Tamper) == 0 {
+				return fmt.Errorf("line %d: tamper must be a list: a program and its arguments", value.Line)
+			}
 		}
+		return err
+	})
+}
+
+// parseOptions reads options of the plugin; more are placeholders that they may
+// hold.
+func (s Settings) parseOptions(node *yaml.Node, more ...string) (map[string]any, error) {
+	options := map[string]any{}
+	return options, yamlkeys.Each(node, nil, func(option string, value *yaml.Node) error {
+		var x any
+		if err := value.Decode(&x); err != nil {
+			return fmt.Errorf("line %d: option %q: %w", value.Line, option, err)
+		}
+		options[option] = x
+		return s.checkPlaceholders(x, value.Line, more...)
+	})
+}
+
+// parseFaults reads what can't be done to a server.
+func parseFaults(node *yaml.Node) (map[string]string, error) {
+	faults := map[string]string{}
+	known := []string{kit.NeedLink.String(), kit.NeedPause.String(), kit.NeedCrash.String()}
+	return faults, yamlkeys.Each(node, known, func(fault string, value *yaml.Node) error {
+		if value.Kind != yaml.ScalarNode || value.Value == "" {
+			return fmt.Errorf("line %d: %s must be the reason why the fault can't be injected", value.Line, fault)
+		}
+		faults[fault] = value.Value
 		return nil
 	})
 }

@@ -1,0 +1,138 @@
+package subject
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"syscall"
+
+	"github.com/anarchon-go/anarchon/conformance/containers"
+	"github.com/anarchon-go/anarchon/conformance/kit"
+	"github.com/anarchon-go/anarchon/conformance/link"
+)
+
+// Lacks says why something can't be done to the plugin or its store.
+func (p *Plugin) Lacks(need kit.Needs) string {
+	switch need {
+	case kit.NeedLink, kit.NeedPause, kit.NeedCrash:
+		switch reason := p.variant.Faults[need.String()]; {
+		case reason != "":
+			return "not covered: " + reason
+		case len(p.servers.specs) == 0:
+			return "not applicable: the plugin's settings name no server: there is none to stop, and no way to it to break"
+		case len(p.named) != 1:
+			return "not covered: the plugin's options do not name one server that the suite started, and others are left alone; leave them out to have one started"
+		}
+	case kit.NeedFresh:
+		if len(p.variant.Fresh) == 0 && !p.namespace {
+			return `not covered: the plugin's settings don't say by which options a store is one that nobody has used ("fresh")`
+		}
+	case kit.NeedTamper:
+		if len(p.variant.Tamper) == 0 {
+			return `not covered: the plugin's settings name no program that changes its store past it ("tamper")`
+		}
+	}
+	return ""
+}
+
+// OpenLinked starts one more process, over a proxy of its own, which stays until
+// the plugin is closed.
+func (p *Plugin) OpenLinked(ctx context.Context, namespace string) (kit.Process, kit.Link, error) {
+	addr := p.named[0].Addr()
+	way, err := link.New(addr)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.mu.Lock()
+	p.links = append(p.links, way)
+	p.mu.Unlock()
+	c, err := p.open(ctx, p.Launch(namespace, map[string]string{addr: way.Addr()}).Config)
+	if err != nil {
+		return nil, nil, err
+	}
+	return process{c}, way, nil
+}
+
+func (p *Plugin) closeLinks() error {
+	var errs []error
+	for _, l := range p.links {
+		errs = append(errs, l.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Freeze stops the plugin's process as SIGSTOP does.
+func (p process) Freeze() error { return p.signal(syscall.SIGSTOP) }
+
+// Thaw lets it go on. A process that was started in its place is not stopped, and
+// does not mind.
+func (p process) Thaw() error { return p.signal(syscall.SIGCONT) }
+
+func (p process) signal(s syscall.Signal) error {
+	pid := p.PID()
+	if pid <= 0 {
+		return errors.New("the plugin does not run")
+	}
+	return syscall.Kill(pid, s)
+}
+
+// Server is the server that the plugin's options name.
+func (p *Plugin) Server() kit.Server { return server{p.named[0]} }
+
+type server struct{ *containers.Container }
+
+func (s server) Crash(ctx context.Context) error { return s.Kill(ctx) }
+
+// freshName stands, in the options of a fresh store, for its name.
+const freshName = "fresh"
+
+// fresh are the options of a store that is set up anew.
+func (p *Plugin) fresh(name string) map[string]any {
+	config := p.in("")
+	if len(p.variant.Fresh) == 0 {
+		return p.in(name)
+	}
+	values := map[string]string{freshName: name, tmpName: p.data}
+	for option, value := range expandAll(p.variant.Fresh, values) {
+		config = with(config, option, value)
+	}
+	return config
+}
+
+// OpenFresh opens a store that is set up when it is first opened.
+func (p *Plugin) OpenFresh(ctx context.Context, name string) (kit.Process, error) {
+	c, err := p.open(ctx, p.fresh(name))
+	if err != nil {
+		return nil, err
+	}
+	return process{c}, nil
+}
+
+// Tamper runs the program that the settings name, with what it is to do as its
+// last argument and the plugin's options as JSON on its standard input. Its output
+// is what it says, line by line.
+func (p *Plugin) Tamper(ctx context.Context, name string, what kit.Tampering) ([]string, error) {
+	command, err := p.tamperCommand(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, command[0], append(slices.Clone(command[1:]), string(what))...)
+	cmd.Dir = p.dir
+	return runWithOptions(cmd, p.fresh(name))
+}
+
+// tamperCommand is the settings' command; a directory is built, once.
+func (p *Plugin) tamperCommand(ctx context.Context) ([]string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.tamper == nil {
+		command, err := buildCommand(ctx, p.dir, p.tmp, p.variant.Tamper)
+		if err != nil {
+			return nil, fmt.Errorf("the program that changes the store: %w", err)
+		}
+		p.tamper = command
+	}
+	return p.tamper, nil
+}
