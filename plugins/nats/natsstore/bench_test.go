@@ -2,17 +2,9 @@ package natsstore
 
 import (
 	"fmt"
-	"os/exec"
-	"path/filepath"
-	"sync"
 	"testing"
-	"time"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/anarchon-go/anarchon/core/store"
-	"github.com/anarchon-go/anarchon/storekit"
 )
 
 // Give -server=nats-2.15 for a server in a process of its own.
@@ -83,112 +75,6 @@ func BenchmarkHistory(b *testing.B) {
 			b.Fatalf("%d, %v", len(a.Attempts), err)
 		}
 	}
-}
-
-// BenchmarkAgainstClient compares claims with what the client library reaches when
-// it publishes the same messages with pipelined acknowledgements. As many are on
-// their way in both; rounds alternate, so that a busy machine slows both.
-func BenchmarkAgainstClient(b *testing.B) {
-	const callers, each = 256, 4 // 1024 messages a round
-	b.Run("in batches of 256", func(b *testing.B) {
-		l := newLoad(b)
-		againstClient(b, l, each, each*callers, func(first int64) {
-			var all sync.WaitGroup
-			for c := range each {
-				all.Go(func() {
-					mine := *l
-					mine.next, mine.slot = 0, first+int64(c)-1
-					mine.claim(b, callers)
-				})
-			}
-			all.Wait()
-		})
-	})
-	b.Run("256 callers through the plugin", func(b *testing.B) {
-		l := newLoad(b)
-		client := throughPlugin(b, l)
-		againstClient(b, l, each, callers, func(first int64) {
-			var all sync.WaitGroup
-			for c := range callers {
-				all.Go(func() {
-					for k := range each {
-						a, err := client.Claim(b.Context(), claimOf(l.jobs[c], first+int64(k)))
-						if err != nil || a.Verdict != store.VerdictWon {
-							b.Errorf("%+v, %v", a, err)
-						}
-					}
-				})
-			}
-			all.Wait()
-		})
-	})
-}
-
-// throughPlugin is the same store behind the plugin's process.
-func throughPlugin(b *testing.B, l *load) *storekit.Client {
-	path := filepath.Join(b.TempDir(), "anarchon-plugin-nats")
-	if out, err := exec.Command("go", "build", "-o", path, "github.com/anarchon-go/anarchon/plugins/nats").CombinedOutput(); err != nil {
-		b.Fatalf("%v: %s", err, out)
-	}
-	client, err := storekit.Open(b.Context(), storekit.Plugin{
-		Path: path, Logger: testEnv(b).Logger,
-		Config: map[string]any{"url": sharedURL(b), "namespace": l.settings.namespace, "callTimeout": "10s"},
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { client.Close() })
-	return client
-}
-
-// againstClient alternates rounds of claims, of as many slots of all jobs each,
-// with rounds of the client library.
-func againstClient(b *testing.B, l *load, slots, inFlight int, claim func(firstSlot int64)) {
-	nc, err := nats.Connect(sharedURL(b))
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer nc.Close()
-	messages := slots * len(l.jobs)
-	js, err := jetstream.New(nc, jetstream.WithPublishAsyncMaxPending(inFlight))
-	if err != nil {
-		b.Fatal(err)
-	}
-	slot, n := l.slot, 0
-	var claims, client time.Duration
-	for b.Loop() {
-		n++
-		start := time.Now()
-		claim(slot)
-		claims += time.Since(start)
-
-		start = time.Now()
-		acks := make([]jetstream.PubAckFuture, 0, messages)
-		for c := range slots {
-			for _, job := range l.jobs {
-				q := claimOf(job, slot+int64(c))
-				r := conditional(l.settings.layout.slot(eraOf(l.Backend), "client "+q.Job, q.Slot), 0, l.settings.layout.claims, claimRecord(&q).encode())
-				ack, err := js.PublishMsgAsync(&nats.Msg{Subject: r.subject, Header: r.header, Data: r.data})
-				if err != nil {
-					b.Fatal(err)
-				}
-				acks = append(acks, ack)
-			}
-		}
-		for _, a := range acks {
-			select {
-			case <-a.Ok():
-			case err := <-a.Err():
-				b.Fatal(err)
-			}
-		}
-		client += time.Since(start)
-		slot += int64(slots)
-	}
-	total := float64(n * messages)
-	b.ReportMetric(total/claims.Seconds(), "claims/s")
-	b.ReportMetric(total/client.Seconds(), "client/s")
-	b.ReportMetric(client.Seconds()/claims.Seconds(), "ratio")
 }
 
 // load is a service with many jobs.

@@ -83,6 +83,7 @@ func TestURLIsNotRepeated(t *testing.T) {
 }
 
 func TestUnreachable(t *testing.T) {
+	t.Parallel()
 	silent := newProxy(t, sharedURL(t))
 	silent.mute.Store(true)
 	for name, c := range map[string]struct{ url, words string }{
@@ -93,7 +94,7 @@ func TestUnreachable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
 			refusedWith(t, map[string]any{"url": c.url}, store.ErrNotApplied, c.words)
-			if took := time.Since(start); took > connectTimeout+2*time.Second {
+			if took := time.Since(start); took > connectTimeout+10*time.Second { // of a busy machine
 				t.Errorf("it took %v", took)
 			}
 		})

@@ -7,45 +7,13 @@ import (
 	"sync/atomic"
 	"testing"
 
-	amqp "github.com/rabbitmq/amqp091-go"
-
 	"github.com/anarchon-go/anarchon/core/store"
 )
 
-// BenchmarkClaims compares, in one run, the client library that publishes
-// messages of a claim's size to a stream, with 256 confirms under way, with
-// claims of different slots: from 256 callers, in batches of 64 from four, and
-// one alone.
+// BenchmarkClaims measures claims of different slots: from 256 callers, in batches
+// of 64 from four, and one alone.
 func BenchmarkClaims(b *testing.B) {
 	url := brokerURL(b)
-	b.Run("client-pipelined-confirms", func(b *testing.B) {
-		ch := driver(b, url)
-		log := logName("bench-" + store.NewClaimID().String()[:8])
-		if _, err := ch.QueueDeclare(log, true, false, false, false, logArgs(settings{slotTTL: defaultSlotTTL}.keep())); err != nil {
-			b.Fatal(err)
-		}
-		defer ch.QueueDelete(log, false, false, false)
-		if err := ch.Confirm(false); err != nil {
-			b.Fatal(err)
-		}
-		q := claimOf("job", 1)
-		body := (&record{Format: 1, Writer: "0123456789abcdef01234567", Seq: 1, SentAt: 1_790_000_000_000, SlotTTL: 300_000, Entries: []entry{claimEntry(&q)}}).encode()
-		var flying []*amqp.DeferredConfirmation
-		for b.Loop() {
-			c, err := ch.PublishWithDeferredConfirm("", log, true, false, amqp.Publishing{DeliveryMode: amqp.Persistent, Body: body})
-			if err != nil {
-				b.Fatal(err)
-			}
-			if flying = append(flying, c); len(flying) == 256 {
-				flying[0].Wait()
-				flying = flying[1:]
-			}
-		}
-		for _, c := range flying {
-			c.Wait()
-		}
-		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "messages/s")
-	})
 	for _, c := range []struct{ callers, size int }{{256, 1}, {4, 64}, {1, 1}} {
 		b.Run(fmt.Sprintf("claims/callers=%d/batch=%d", c.callers, c.size), func(b *testing.B) {
 			s := open(b, fresh(b, url))
