@@ -17,7 +17,7 @@ import (
 func storeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "store",
-		Short: "Set a store up by other rights than a service has",
+		Short: "Prepare a store before a service uses it",
 	}
 	cmd.AddCommand(storeSetupCommand())
 	return cmd
@@ -31,7 +31,7 @@ func storeSetupCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "setup PLUGIN",
-		Short: "Print or run what makes the schema in a database, where the service's role must not",
+		Short: "Print or run the SQL that makes a schema in a database, for a service whose role must not",
 		Long: `setup prints the SQL that makes the schema of the plugin postgres and everything in
 it, for psql; with -run it connects as -config says, makes what is missing, and brings
 an older schema up to date. With -role it also grants that role what a service needs
