@@ -38,6 +38,9 @@ func TestFloodOfLogLines(t *testing.T) {
 				close(out.release)
 			}
 			c.Close()
+			// Close waits a second for a logger, which may not be enough on a busy machine.
+			c.launch.log.box.flush(time.Now().Add(patience))
+			c.events.flush(time.Now().Add(patience))
 			lines, dropped := strings.Count(out.String(), "flooding "), 0
 			for _, e := range log.await(t, "end", func(e Event) bool { _, ok := e.(Closed); return ok }) {
 				if d, ok := e.(LinesDropped); ok {

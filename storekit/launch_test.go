@@ -65,13 +65,12 @@ func TestBadHandshake(t *testing.T) {
 
 func TestHangInTheHandshake(t *testing.T) {
 	p := testPlugin(t, "hang", nil)
-	p.StartTimeout = 300 * time.Millisecond
+	p.StartTimeout = 2 * time.Second // until then a busy machine has started it, and it has said its words
 	begin := time.Now()
-	err := failing(t, p, "no handshake in time", "may take 300ms", "printed nothing to stdout", "looking for my keys")
-	if took := time.Since(begin); took > 3*time.Second {
+	failing(t, p, "no handshake in time", "may take 2s", "printed nothing to stdout", "looking for my keys")
+	if took := time.Since(begin); took < p.StartTimeout || took > p.StartTimeout+patience {
 		t.Errorf("took %v", took)
 	}
-	_ = err
 
 	ctx, cancel := context.WithCancelCause(t.Context())
 	reason := errors.New("the user went home")

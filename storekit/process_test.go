@@ -49,8 +49,9 @@ func TestPluginDiesWithItsHost(t *testing.T) {
 			host.Wait()
 			ended := time.Now()
 			awaitGone(t, pid)
-			if took := time.Since(ended); took > 2*time.Second {
-				t.Errorf("the plugin was there for %v after its host; 2 s are allowed", took)
+			// It takes milliseconds; the rest is for a machine that is busy otherwise.
+			if took := time.Since(ended); took > 10*time.Second {
+				t.Errorf("the plugin was there for %v after its host; 10 s are allowed", took)
 			}
 			// The plugin removes it before it exits.
 			if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
