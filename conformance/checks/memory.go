@@ -16,6 +16,7 @@ func memory() []kit.Check {
 		Promises: []string{"R-MEMORY-1", "R-CLAIM-4"},
 		Says:     "as many slots as are declared to be remembered (at most 1000; thirty where that is for ever or a matter of time only) are run with a history of one run, then claimed again: none is granted, and the newest is answered finished",
 		Causes:   "the record of the history is the only memory of a run",
+		Limit:    3 * time.Minute, // three thousand calls, one after the other
 		Do:       grantedSlots,
 	}, {
 		ID:       "memory/newest",
