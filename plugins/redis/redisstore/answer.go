@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/anarchon-go/anarchon/core/store"
@@ -56,6 +57,16 @@ func (d *decoder) name() string {
 	return s
 }
 
+// marked is an escaped text that follows an equals sign, so that it is a word
+// also if it is empty.
+func (d *decoder) marked() string {
+	s, ok := strings.CutPrefix(d.name(), "=")
+	if !ok {
+		d.fault("a text is not marked")
+	}
+	return s
+}
+
 // status reads a status, and whether the attempt was handed over.
 func (d *decoder) status() (store.Status, bool) {
 	w := d.text()
@@ -90,7 +101,9 @@ func claimAnswer(q *store.ClaimRequest, s *script, words []string) (store.ClaimA
 	if err := a.Verdict.UnmarshalText([]byte(verdict)); err != nil {
 		return store.ClaimAnswer{}, strange(s, words)
 	}
-	a.Now, a.Fingerprint = d.number(), d.text()
+	a.Now = d.number()
+	d.number() // the history size before
+	a.Fingerprint = d.marked()
 	switch a.Verdict {
 	case store.VerdictWon:
 		a.Attempt, a.Token = d.count(), store.Token(d.number())

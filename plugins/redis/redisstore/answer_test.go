@@ -32,9 +32,9 @@ func TestParseAttempts(t *testing.T) {
 // A script's answer that is none must be an error that leaves open what
 // happened, and never a panic.
 func FuzzAnswers(f *testing.F) {
-	f.Add("won\n1\n\n1\n2\n3")
-	f.Add("running\n1\nf\n1\na%20b\n0")
-	f.Add("finished\n1\n\nsuccess\n\n")
+	f.Add("won\n1\n0\n=\n1\n2\n3")
+	f.Add("running\n1\n0\n=f\n1\na%20b\n0")
+	f.Add("finished\n1\n10\n=\nsuccess")
 	f.Add("invalid\njob\nx")
 	f.Add("drift\n1\n2")
 	f.Add("5\n6\n7\n8\n9\n1\na\n3\n4")

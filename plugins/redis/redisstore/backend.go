@@ -57,10 +57,7 @@ func (b *Backend) Configure(ctx context.Context, cfg storekit.Config) error {
 
 func (b *Backend) start(ctx context.Context, set settings) error {
 	b.settings, b.keys = set, newKeyspace(set.namespace)
-	b.strategy = newStrategy(&set, b.keys, b.clock)
-	b.scripts.setup = newScript(b.clock, flagsAllowOOM, "setup")
-	b.scripts.rights = newScript(b.clock, flagsNoWrites, "rights")
-	b.scripts.open = newScript(b.clock, flagsNoWrites, "clock", "numbers", "open")
+	b.makeScripts()
 	b.confirm = &confirmer{replicas: set.waitReplicas, timeout: set.waitTimeout, log: b.log}
 	b.pools = newPools(&set, b.keys.meta())
 
@@ -73,6 +70,14 @@ func (b *Backend) start(ctx context.Context, set settings) error {
 		b.log.Warn(warning)
 	}
 	return nil
+}
+
+// makeScripts needs settings and keys.
+func (b *Backend) makeScripts() {
+	b.strategy = newStrategy(&b.settings, b.keys, b.clock)
+	b.scripts.setup = newScript(b.clock, flagsAllowOOM, "setup")
+	b.scripts.rights = newScript(b.clock, flagsNoWrites, "rights")
+	b.scripts.open = newScript(b.clock, flagsNoWrites, "clock", "numbers", "open")
 }
 
 // prepare looks before it writes: a server that is refused is not touched.

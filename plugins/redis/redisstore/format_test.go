@@ -89,7 +89,7 @@ func TestUnknownIsKept(t *testing.T) {
 
 			keys := b.strategy.keys("j")
 			hashes := []string{b.keys.meta(), keys[0]}
-			record, field := keys[0], "run:"+slot
+			record, field := keys[0], "runs"
 			if strategy == strategyLease {
 				hashes = append(hashes, keys[2])
 			} else {
@@ -99,26 +99,30 @@ func TestUnknownIsKept(t *testing.T) {
 			for _, key := range hashes {
 				must(c.HSet(ctx, key, "later", "kept", "run-later", "kept").Err())
 			}
-			must(c.HSet(ctx, record, field, c.HGet(ctx, record, field).Val()+" later=words kept").Err())
+			// At the end of the line, whatever ends the run.
+			line := strings.TrimRight(c.HGet(ctx, record, field).Val(), "\n")
+			end := c.HGet(ctx, record, field).Val()[len(line):]
+			must(c.HSet(ctx, record, field, line+" later=words kept"+end).Err())
+			must(c.HSet(ctx, keys[0], "state", c.HGet(ctx, keys[0], "state").Val()+" later=state").Err())
 
 			open(t, o)
 			mustClaim(t, b, q, store.VerdictWon)
-			end := finishOf(q, a, store.OutcomeFailed)
+			last := finishOf(q, a, store.OutcomeFailed)
 			if strategy == strategyLease {
 				_, err := b.Heartbeat(ctx, store.HeartbeatRequest{Job: "j", Slot: q.Slot, Token: a.Token, Lease: time.Hour})
 				must(err)
 				mustFinish(t, b, finishOf(q, a, store.OutcomeReleased), true)
 				next := q
 				next.ID, next.After, next.Instance = store.NewClaimID(), 1, "b"
-				end = finishOf(next, mustClaim(t, b, next, store.VerdictWon), store.OutcomeFailed)
+				last = finishOf(next, mustClaim(t, b, next, store.VerdictWon), store.OutcomeFailed)
 				u, err := b.Unfinished(ctx, store.UnfinishedRequest{})
 				must(err)
 				if len(u.Runs) != 1 || u.Runs[0].Job != "j" {
 					t.Errorf("recall among unknown fields: %+v", u)
 				}
 			}
-			end.Error = "no luck"
-			mustFinish(t, b, end, true)
+			last.Error = "no luck"
+			mustFinish(t, b, last, true)
 			newer := q
 			newer.Slot, newer.ID, newer.HistorySize = q.Slot+1, store.NewClaimID(), 2
 			mustClaim(t, b, newer, store.VerdictWon)
@@ -133,6 +137,9 @@ func TestUnknownIsKept(t *testing.T) {
 						t.Errorf("field %s of key %s reads %q", f, key, v)
 					}
 				}
+			}
+			if state := c.HGet(ctx, keys[0], "state").Val(); !strings.HasSuffix(state, " later=state") {
+				t.Errorf("the job's state lost the words of a later version: %q", state)
 			}
 			kept := c.HGet(ctx, record, field).Val()
 			if strategy == strategyLease {
@@ -155,7 +162,7 @@ func TestDamagedRecords(t *testing.T) {
 		q := claimNow("j")
 		a := mustClaim(t, b, q, store.VerdictWon)
 		keys := b.strategy.keys("j")
-		record, field := keys[0], fmt.Sprint("run:", q.Slot)
+		record, field := keys[0], "runs"
 		if strategy != strategyLease {
 			record, field = keys[1], fmt.Sprint(q.Slot)
 		}

@@ -25,11 +25,7 @@ func parseAttempts(slot int64, lines string) ([]store.Attempt, error) {
 			d.fault("%w", err)
 		}
 		a.Status, a.HandedOver = d.status()
-		a.EndedAt = d.number()
-		text, marked := strings.CutPrefix(d.name(), "=")
-		if a.Error = text; !marked {
-			d.fault("its error text is not marked")
-		}
+		a.EndedAt, a.Error = d.number(), d.marked()
 		if d.err != nil {
 			return nil, fmt.Errorf("the record of slot %d is damaged: %w", slot, d.err)
 		}

@@ -17,7 +17,7 @@ var (
 	}
 	rightsOf = map[string][]string{
 		strategyLease: {
-			"hgetall KEY1", "hdel KEY1 f", "hvals KEY1", "zadd KEY1 0 m",
+			"hdel KEY1 f", "hvals KEY1", "zadd KEY1 0 m",
 			"zrangebyscore KEY1 0 0", "zrevrangebyscore KEY1 0 0", "zremrangebyrank KEY1 0 0",
 		},
 		strategyStreamID: {

@@ -148,11 +148,14 @@ func isRedirect(err error) bool {
 
 var errReply = errors.New("the script's answer is none of its own")
 
-// read takes the answer of a script.
+// read takes the answer of a script: words, in one text or in a list.
 func read(cmd *redis.Cmd) reply {
 	v, err := cmd.Result()
 	if err != nil {
 		return reply{err: err}
+	}
+	if text, ok := v.(string); ok {
+		return reply{words: strings.Split(text, " ")}
 	}
 	list, ok := v.([]any)
 	if !ok {

@@ -64,21 +64,20 @@ func (t *strategy) call(s *script, job string, args ...any) call {
 }
 
 func (t *strategy) claimCall(q *store.ClaimRequest) call {
-	slot, instance := strconv.FormatInt(q.Slot, 10), escape(q.Instance, plainInWord)
+	// As they are stored: a script that need not take them apart does not.
+	who := escape(q.Instance, plainInWord) + " " + q.Reason.String()
+	schedule := strconv.Itoa(q.HistorySize) + " =" + escape(q.Fingerprint, plainInWord)
 	late := ms(q.MaxLate) + ms(store.LateTolerance)
 	if t.kind == store.KindLease {
-		skip := 0
+		skipMax := "0 "
 		if q.Overlap == store.OverlapSkip {
-			skip = 1
+			skipMax = "1 "
 		}
 		return t.call(t.claim, q.Job,
-			slot, q.ID.String(), q.After, instance, q.Reason.String(), ms(q.Lease), ms(q.MaxEarly), late, skip, q.MaxAttempts,
-			q.HistorySize, q.Fingerprint, escape(q.Job, plainInKey))
+			q.Slot, q.ID.String(), q.After, who, ms(q.Lease), ms(q.MaxEarly), late,
+			skipMax+strconv.Itoa(q.MaxAttempts), schedule, escape(q.Job, plainInKey))
 	}
-	args := []any{
-		slot, q.ID.String(), q.After, instance, q.Reason.String(), ms(q.MaxEarly), late,
-		q.HistorySize, q.Fingerprint,
-	}
+	args := []any{q.Slot, q.ID.String(), q.After, who, ms(q.MaxEarly), late, schedule}
 	return t.call(t.claim, q.Job, append(args, t.extra...)...)
 }
 

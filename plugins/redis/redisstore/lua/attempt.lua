@@ -12,6 +12,3 @@ local function finished(rest, status, text)
   local head, tail = string.match(rest, '^(%S+ %S+ %S+) running 0 =(.*)$')
   if head then return head .. ' ' .. status .. ' ' .. whole(now) .. ' =' .. text .. tail end
 end
-
--- statusof is the status of the first attempt in such a rest.
-local function statusof(rest) return string.match(rest, '^%S+ %S+ %S+ (%S+)') end

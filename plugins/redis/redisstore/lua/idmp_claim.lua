@@ -1,10 +1,10 @@
 -- Strategy idmp: a claim is an entry whose idempotent id is the slot. The server
 -- answers a repeated id with the entry that was there first; its claim id tells
--- who won. ARGV[10]: duration in seconds, ARGV[11]: how many ids are kept.
+-- who won. ARGV[8]: duration in seconds, ARGV[9]: how many ids are kept.
 
 local run = find(slot)
 if run and run.id == id then return taken(run) end
-if not run or now - run.started >= ARGV[10] * 1000 then
+if not run or now - run.started >= ARGV[8] * 1000 then
   local refused = refuse()
   if refused then return refused end
 end
@@ -13,23 +13,23 @@ end
 local info = redis.pcall('XINFO', 'STREAM', KEYS[3])
 if info.err then
   local first = redis.call('XADD', KEYS[3], '*', 'settings', '')
-  redis.call('XCFGSET', KEYS[3], 'IDMP-DURATION', ARGV[10], 'IDMP-MAXSIZE', ARGV[11])
+  redis.call('XCFGSET', KEYS[3], 'IDMP-DURATION', ARGV[8], 'IDMP-MAXSIZE', ARGV[9])
   redis.call('XDEL', KEYS[3], first)
 else
   local is = {}
   for i = 1, #info, 2 do is[info[i]] = info[i + 1] end
-  if is['idmp-duration'] ~= tonumber(ARGV[10]) or is['idmp-maxsize'] ~= tonumber(ARGV[11]) then
-    return {'drift', tostring(is['idmp-duration']), tostring(is['idmp-maxsize'])}
+  if is['idmp-duration'] ~= tonumber(ARGV[8]) or is['idmp-maxsize'] ~= tonumber(ARGV[9]) then
+    return 'drift ' .. is['idmp-duration'] .. ' ' .. is['idmp-maxsize']
   end
 end
 
 local first = redis.call('XADD', KEYS[3], 'IDMP', 'claims', slot, '*', 'slot', slot, 'claim', id)
 local entry = redis.call('XRANGE', KEYS[3], first, first)[1]
-if not entry or entry[2][4] ~= id then return answer('finished', run and run.status) end
+if not entry or entry[2][4] ~= id then return answer('finished', run and run.status or '') end
 local won = grant()
 
 -- An entry stays as long as its id may be remembered.
-local most = math.max(tonumber(ARGV[8]), tonumber(ARGV[11]))
+local most = math.max(tonumber((string.match(ARGV[7], '^%d+'))), tonumber(ARGV[9]))
 local over = redis.call('XLEN', KEYS[3]) - most
 if over > 0 then
   for _, old in ipairs(redis.call('XRANGE', KEYS[3], '-', '+', 'COUNT', over)) do

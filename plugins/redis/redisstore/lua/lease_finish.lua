@@ -3,26 +3,27 @@
 --
 -- ARGV: slot, token, outcome, error. Answer: recorded or lost, now.
 
-local slot, token, outcome = ARGV[1], ARGV[2], ARGV[3]
+local slot, outcome = ARGV[1], ARGV[3]
 
 -- standing is the status of the attempt that the token was granted to.
 local function standing(attempts)
   for of, status in string.gmatch('\n' .. attempts, '\n%d+ (%d+) %S+ %S+ %S+ (%S+)') do
-    if of == token then return status end
+    if of == ARGV[2] then return status end
   end
 end
 
-load()
-cut()
-local run = runs[slot]
+local run
+for _, other in ipairs(runs) do
+  if other.slot == slot then run = other end
+end
 local recorded
-if run and run.open and run.token == token then
+if run and run.open and run.token == ARGV[2] then
   recorded = true
-  run.rest = finished(run.rest, outcome, ARGV[4]) or damaged(slot)
+  change(run)
+  run.rest = finished(detail(run).rest, outcome, ARGV[4]) or damaged('runs')
   run.open = false
   if outcome == 'released' then
-    run.counted = run.counted - 1
-    changed[run] = true
+    run.counted = whole(run.counted - 1)
   else
     finish(run)
   end
@@ -30,5 +31,5 @@ else
   local attempts = run and lines(run) or redis.call('ZRANGEBYSCORE', KEYS[2], slot, slot)[1]
   recorded = attempts and standing(attempts) == outcome
 end
-save(next(ended) and tonumber(job.history))
-return {recorded and 'recorded' or 'lost', whole(now)}
+save(nil, ended[1] and string.match(schedule, '^%d+'))
+return (recorded and 'recorded ' or 'lost ') .. whole(now)

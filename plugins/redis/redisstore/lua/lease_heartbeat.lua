@@ -4,17 +4,19 @@
 --
 -- ARGV: slot, token, lease. Answer: renewed or lost, now.
 
-load()
-cut()
-local run = runs[ARGV[1]]
-local renewed = run and run.open and run.token == ARGV[2]
-if renewed then
-  -- Never shortened. What is left of a longer lease counts as asked for, or the
-  -- next step would cut it.
-  local lease = tonumber(ARGV[3])
-  run.lease_end = math.max(run.lease_end, now + lease)
-  run.lease = math.max(lease, run.lease_end - now)
-  changed[run] = true
+local verdict = 'lost '
+for _, run in ipairs(runs) do
+  if run.slot == ARGV[1] and run.open and run.token == ARGV[2] then
+    -- Never shortened. What is left of a longer lease counts as asked for, or the
+    -- next step would cut it.
+    verdict = 'renewed '
+    change(run)
+    if run.lease_end <= now + ARGV[3] then
+      run.lease_end, run.lease = now + ARGV[3], ARGV[3]
+    else
+      run.lease = whole(run.lease_end - now)
+    end
+  end
 end
 save()
-return {renewed and 'renewed' or 'lost', whole(now)}
+return verdict .. whole(now)

@@ -10,4 +10,4 @@ if recorded and run.status == 'running' then
   run.rest = finished(run.rest, outcome, ARGV[4])
   store(slot, run)
 end
-return {recorded and 'recorded' or 'lost', whole(now)}
+return (recorded and 'recorded ' or 'lost ') .. whole(now)

@@ -3,7 +3,8 @@
 -- ARGV: slot or +inf, how many. Answer: now, and per run: slot, attempt.
 
 local below, limit = tonumber(ARGV[1]) or math.huge, tonumber(ARGV[2])
-local history = tonumber(redis.call('HGET', KEYS[1], 'history')) or 0
+local state = redis.call('HGET', KEYS[1], 'state')
+local history = state and tonumber(string.match(state, '^%d+ (%d+)') or damaged(KEYS[1], 'state')) or 0
 local slots = {}
 for _, field in ipairs(redis.call('HKEYS', KEYS[2])) do
   if string.find(field, '^%-?%d+$') then slots[#slots + 1] = tonumber(field) end
