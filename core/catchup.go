@@ -105,15 +105,19 @@ func (m *machine) historyAnswered(now instant, j *job, ans store.HistoryAnswer, 
 }
 
 // unfinishedAt reports whether a slot was run, or skipped because a run was
-// unfinished at its time; also one that was between two of its attempts.
+// unfinished at its time; also one that was between two of its attempts, or handed over
+// to nobody.
 func unfinishedAt(slot int64, newestFirst []store.Attempt) bool {
-	var last *store.Attempt // of the run that is looked at
+	var run, end int64 // the run that is looked at
 	for i := range newestFirst {
 		a := &newestFirst[i]
-		if last == nil || a.Slot != last.Slot {
-			last = a
+		if i == 0 || a.Slot != run {
+			run, end = a.Slot, a.EndedAt // of its last attempt
+			if i > 0 && a.HandedOver {
+				end = max(end, newestFirst[i-1].StartedAt) // nobody went on: a newer run that was granted closed it
+			}
 		}
-		if a.Slot >= slot || a.StartedAt <= slot && (last.EndedAt == 0 || last.EndedAt > slot) {
+		if a.Slot >= slot || a.StartedAt <= slot && (end == 0 || end > slot) {
 			return true
 		}
 	}

@@ -99,6 +99,8 @@ var mutants = []mutant{
 		"bool", "true", ruleSkipped},
 	{"catch-up-beside-an-unfinished-run", "catchup.go", "⟦j.spec.Timing.Overlap == Skip && u.Slot < slot⟧",
 		"bool", "false", ruleSkipped},
+	{"handed-over-is-over", "catchup.go", "if ⟦i > 0 && a.HandedOver⟧ {",
+		"bool", "false", "TestScripts/catch-up-was-skipped"},
 	{"no-catch-up-after-an-outage", "claim.go", "r.job.fresh = ⟦r.job.spec.Timing.CatchUp > 0⟧",
 		"bool", "r.job.fresh", ruleCatchUp},
 

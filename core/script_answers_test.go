@@ -146,7 +146,7 @@ func (s *script) parseUnfinished(line string) (store.UnfinishedRun, error) {
 }
 
 // doHistoryAnswer: history JOB nothing, a failure, or an indented line for each
-// attempt, newest first: SLOT attempt=1 STATUS started=TIME [ended=TIME].
+// attempt, newest first: SLOT attempt=1 STATUS [handed-over] started=TIME [ended=TIME].
 func (s *script) doHistoryAnswer(w *words, attempts []string) error {
 	c, err := s.take("history", w)
 	if err != nil {
@@ -192,6 +192,10 @@ func (s *script) parseAttempt(line string) (store.Attempt, error) {
 	}
 	if err := a.Status.UnmarshalText([]byte(w.next())); err != nil {
 		return a, err
+	}
+	if len(w.plain) > 0 && w.plain[0] == "handed-over" {
+		w.next()
+		a.HandedOver = true
 	}
 	return a, w.rest()
 }
