@@ -91,7 +91,11 @@ func Load(ctx context.Context, o Options) (_ *Plugin, err error) {
 	if err := os.Mkdir(p.data, 0o700); err != nil {
 		return nil, err
 	}
-	if st.IsDir() {
+	switch {
+	case !st.IsDir():
+	case settings.Program != "":
+		p.binary = filepath.Join(dir, settings.Program)
+	default:
 		if p.binary, err = Build(ctx, dir, tmp); err != nil {
 			return nil, err
 		}

@@ -120,6 +120,19 @@ func TestLoadWhatIsNoPlugin(t *testing.T) {
 	}
 }
 
+// A plugin that is not in Go is run as it is.
+func TestLoadRunsTheProgram(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, SettingsFile, "program: run.sh\nvariants: {default: {}}")
+	write(t, dir, "run.sh", "#!/bin/sh\necho i am a script >&2\n")
+	if err := os.Chmod(filepath.Join(dir, "run.sh"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(t.Context(), Options{Path: dir}); err == nil || !strings.Contains(err.Error(), "i am a script") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestLoadRefusesUnknownVariant(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, SettingsFile, "variants: {a: {}, b: {}}")

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
@@ -19,6 +20,7 @@ import (
 // SettingsFile, in a plugin's directory or beside its binary, says how the suite
 // runs the plugin:
 //
+//	program: plugin.py       # a plugin that is not in Go: its executable; optional
 //	containers:              # the servers that variants may use; optional
 //	  cache:
 //	    image: redis-8.6     # of conformance/images, or any reference
@@ -52,6 +54,7 @@ const SettingsFile = "conformance.yaml"
 
 // Settings are the contents of a [SettingsFile].
 type Settings struct {
+	Program    string // executable, relative to the file; empty: the directory is built by go build
 	Containers map[string]containers.Spec
 	Variants   map[string]Variant
 }
@@ -97,12 +100,17 @@ func ParseSettings(b []byte) (Settings, error) {
 		return s, errors.New("the file is empty; it must name at least one variant")
 	}
 	var variants *yaml.Node
-	err := yamlkeys.Each(doc.Content[0], []string{"variants", "containers"}, func(key string, value *yaml.Node) (err error) {
-		if key == "variants" {
+	err := yamlkeys.Each(doc.Content[0], []string{"variants", "containers", "program"}, func(key string, value *yaml.Node) (err error) {
+		switch key {
+		case "variants":
 			variants = value // they may name containers that come after them
-			return nil
+		case "containers":
+			s.Containers, err = parseContainers(value)
+		case "program":
+			if s.Program = value.Value; s.Program == "" || !filepath.IsLocal(s.Program) {
+				err = fmt.Errorf("line %d: program is %q; it must be the name of a file in this directory or below", value.Line, s.Program)
+			}
 		}
-		s.Containers, err = parseContainers(value)
 		return err
 	})
 	if err == nil && variants != nil {

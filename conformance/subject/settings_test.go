@@ -55,6 +55,8 @@ func TestSettingsErrors(t *testing.T) {
 		"variants: {a: {config: {p: '${tpm}'}}}": `unknown placeholder "${tpm}"`,
 		"variants: {a: {config: {p: ['${x}']}}}": `unknown placeholder "${x}"`,
 		"variants: {a: 3}":                       "there must be keys",
+		"program: ../x":                          `line 1: program is "../x"; it must be the name of a file`,
+		"program: ''":                            `line 1: program is ""`,
 		"\tx":                                    "yaml",
 		"variants: {a: {config: {u: '${s}'}}}\ncontainers: {r: {image: i, port: 1}}": `unknown placeholder "${s}"; known are ["r" "tmp"]`,
 		"containers: {r: {image: i}}":                               "line 1: a container needs an image and a port",
