@@ -12,10 +12,9 @@ import (
 // ended already may be answered as it likes, and may change how the run ended. A
 // history must be shorter than the store's memory.
 var claimOnlyRules = rules{
-	partition: byRun,
-	init:      func() any { return taken{} },
-	step:      func(state any, o *Op) []any { return takenStep(state.(taken), o) },
-	equal:     func(a, b any) bool { return a == b },
+	init:  func() any { return taken{} },
+	step:  func(state any, o *Op) []any { return takenStep(state.(taken), o) },
+	equal: func(a, b any) bool { return a == b },
 	hash: func(s any) uint64 {
 		t := s.(taken)
 		return uint64(t.id[0])<<8 | uint64(t.status)

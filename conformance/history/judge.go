@@ -117,22 +117,14 @@ func (h *History) judgeable() error {
 	return nil
 }
 
-// rules are how one kind of store is judged: which states a call can lead to, and
-// when two are the same.
+// rules are how calls that belong together are judged: which states a call can lead
+// to, and when two are the same.
 type rules struct {
-	// partition splits a job's calls into parts that do not touch each other.
-	partition func(ops []*Op) [][]*Op
-	init      func() any
-	step      func(state any, o *Op) []any
-	equal     func(a, b any) bool
-	hash      func(state any) uint64
-}
-
-func rulesOf(kind store.Kind) rules {
-	if kind == store.KindClaimOnly {
-		return claimOnlyRules
-	}
-	return leaseRules
+	init  func() any
+	step  func(state any, o *Op) []any
+	skip  func(o *Op) bool // calls that the states see to; nil: none
+	equal func(a, b any) bool
+	hash  func(state any) uint64
 }
 
 // forever is after every return, and far from overflowing.
@@ -141,10 +133,12 @@ const forever = int64(1) << 60
 // search looks for an order of a job's calls, each between its call and its return,
 // that follows the rules.
 func search(kind store.Kind, ops []*Op, steps int) (Verdict, []*Op) {
-	r := rulesOf(kind)
+	if kind == store.KindLease {
+		return newLeaseJudge(ops).rules().search(ops, limit(steps))
+	}
 	verdict := Legal
-	for _, part := range r.partition(ops) {
-		v, stuck := r.search(part, limit(steps))
+	for _, run := range byRun(ops) {
+		v, stuck := claimOnlyRules.search(run, limit(steps))
 		if v == Illegal {
 			return Illegal, stuck
 		}
@@ -156,7 +150,7 @@ func search(kind store.Kind, ops []*Op, steps int) (Verdict, []*Op) {
 func (r rules) search(ops []*Op, steps int) (Verdict, []*Op) {
 	calls := make([]porcupine.Operation, 0, len(ops))
 	for _, o := range ops {
-		if o.Class == NotApplied || o.Class == Invalid || o.Class == Lost && o.reads() {
+		if o.Class == NotApplied || o.Class == Invalid || o.Class == Lost && o.reads() || r.skip != nil && r.skip(o) {
 			continue
 		}
 		c := porcupine.Operation{Input: o, Call: int64(o.Call), Return: int64(o.Return)}

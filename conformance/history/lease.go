@@ -1,6 +1,8 @@
 package history
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
 	"github.com/anarchon-go/anarchon/core/model"
@@ -12,24 +14,188 @@ import (
 // with finer ones.
 const tolerance = 1
 
-// leaseRules judge a job of a lease store. A state is a *model.Job, which is never
-// changed once it is one.
-var leaseRules = rules{
-	partition: func(ops []*Op) [][]*Op { return [][]*Op{ops} },
-	init:      func() any { return new(model.Job) },
-	step: func(state any, o *Op) []any {
-		before := state.(*model.Job)
-		if o.Class == Lost {
-			return lostStep(before, o)
+// leaseState is where a job can be. It is never changed once it is one.
+type leaseState struct {
+	job *model.Job
+	now int64 // the store's clock at the last change
+	// over has a bit for each pending call that had its effect, or can have none any
+	// more.
+	over string
+}
+
+// leaseJudge judges a job of a lease store. Calls that may have taken effect or not
+// are no calls of the search, which would have to try each of them at every place:
+// before each answered call the state branches by what they may have done by then.
+type leaseJudge struct {
+	pending []*Op
+	rising  bool // the store's clock never went back
+}
+
+// clockOrder is by how much, in milliseconds, the nows of changes of one job may be
+// out of order while the store's clock rises: a step reads the clock inside, after
+// whatever lock it waits for.
+const clockOrder = 10
+
+func isPending(o *Op) bool { return o.Class == Lost || o.InFlight }
+
+func newLeaseJudge(ops []*Op) *leaseJudge {
+	l := &leaseJudge{rising: clockRises(ops)}
+	for _, o := range ops {
+		if isPending(o) && !o.reads() {
+			l.pending = append(l.pending, o)
 		}
-		return answeredStep(before, o)
-	},
-	equal: func(a, b any) bool { return a.(*model.Job).Equal(b.(*model.Job)) },
-	hash:  func(s any) uint64 { return s.(*model.Job).Hash() },
+	}
+	return l
+}
+
+// clockRises reports whether no call says an earlier now than one that had returned
+// before it was made.
+func clockRises(ops []*Op) bool {
+	type moment struct {
+		at  int64 // real time
+		now int64
+	}
+	var called, returned []moment
+	for _, o := range ops {
+		if o.Class == Answered {
+			called = append(called, moment{int64(o.Call), o.Now()})
+			returned = append(returned, moment{int64(o.Return), o.Now()})
+		}
+	}
+	byTime := func(a, b moment) int { return cmp.Compare(a.at, b.at) }
+	slices.SortFunc(called, byTime)
+	slices.SortFunc(returned, byTime)
+	latest, next := int64(math.MinInt64/2), 0
+	for _, c := range called {
+		for ; next < len(returned) && returned[next].at < c.at; next++ {
+			latest = max(latest, returned[next].now)
+		}
+		if c.now < latest-tolerance {
+			return false
+		}
+	}
+	return true
+}
+
+func (l *leaseJudge) rules() rules {
+	return rules{
+		init: func() any {
+			return leaseState{new(model.Job), math.MinInt64 / 2, string(make([]byte, (len(l.pending)+7)/8))}
+		},
+		step: func(state any, o *Op) (after []any) {
+			for _, s := range l.branches(state.(leaseState), o) {
+				for _, job := range answeredStep(s.job, o) {
+					if next, ok := l.changed(s, job, o.Now(), o.reads()); ok {
+						after = append(after, next)
+					}
+				}
+			}
+			return after
+		},
+		skip: isPending,
+		equal: func(a, b any) bool {
+			s, t := a.(leaseState), b.(leaseState)
+			return s.now == t.now && s.over == t.over && s.job.Equal(t.job)
+		},
+		hash: func(a any) uint64 { return a.(leaseState).job.Hash() },
+	}
+}
+
+// changed returns the state after a change, and false if its now can't be.
+func (l *leaseJudge) changed(s leaseState, job *model.Job, now int64, reads bool) (leaseState, bool) {
+	if l.rising && !reads {
+		if now < s.now-clockOrder {
+			return s, false
+		}
+		now = max(now, s.now)
+	} else {
+		now = s.now
+	}
+	return leaseState{job, now, s.over}, true
+}
+
+// branches returns the states that pending calls can have made of s when o has its
+// turn.
+func (l *leaseJudge) branches(s leaseState, o *Op) []leaseState {
+	if l.rising {
+		s.over = l.gone(s)
+	}
+	all := []leaseState{s}
+	for i := 0; i < len(all); i++ {
+		for n, p := range l.pending {
+			if all[i].over[n/8]&(1<<(n%8)) != 0 || p.Call > o.Return {
+				continue
+			}
+			for _, next := range l.effects(all[i], p, o.Now()) {
+				next.over = mark(next.over, n)
+				if !slices.ContainsFunc(all, func(t leaseState) bool {
+					return t.now == next.now && t.over == next.over && t.job.Equal(next.job)
+				}) {
+					all = append(all, next)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// effects returns the states after a pending call that had its effect by a time of
+// the store's clock.
+func (l *leaseJudge) effects(s leaseState, p *Op, by int64) (after []leaseState) {
+	try := func(job *model.Job, at int64) {
+		if l.rising && at > by+clockOrder || job.Equal(s.job) {
+			return // not yet, or the same as no effect
+		}
+		if next, ok := l.changed(s, job, at, false); ok {
+			after = append(after, next)
+		}
+	}
+	if p.InFlight && p.Class == Answered {
+		for _, job := range answeredStep(s.job, p) {
+			try(job, p.Now())
+		}
+		return after
+	}
+	for _, e := range p.Maybe {
+		if l.rising && (e.At > by+clockOrder || e.At < s.now-clockOrder) {
+			continue
+		}
+		for _, job := range atEdge(s.job, e.At, p) {
+			if done(job, p, e) {
+				try(job, e.At)
+			}
+		}
+	}
+	return after
+}
+
+// gone marks the pending calls that can't have an effect any more: states that
+// differ by whether they had one, and by nothing else, are then the same.
+func (l *leaseJudge) gone(s leaseState) string {
+	over := s.over
+	for n, p := range l.pending {
+		last := int64(math.MinInt64)
+		if p.Class == Answered {
+			last = p.Now()
+		}
+		for _, e := range p.Maybe {
+			last = max(last, e.At)
+		}
+		if last < s.now-clockOrder && over[n/8]&(1<<(n%8)) == 0 {
+			over = mark(over, n)
+		}
+	}
+	return over
+}
+
+func mark(set string, n int) string {
+	b := []byte(set)
+	b[n/8] |= 1 << (n % 8)
+	return string(b)
 }
 
 // answeredStep returns the states after a call that agree with its answer.
-func answeredStep(before *model.Job, o *Op) (after []any) {
+func answeredStep(before *model.Job, o *Op) (after []*model.Job) {
 	if o.reads() {
 		// On a copy: what is read changes nothing, while the model's own read may cut
 		// leases.
@@ -54,20 +220,6 @@ func answeredStep(before *model.Job, o *Op) (after []any) {
 			}
 		default:
 			if j.Finish(now, *o.Finish).Recorded == o.Finished.Recorded {
-				after = append(after, j)
-			}
-		}
-	}
-	return after
-}
-
-// lostStep returns the states after a call without an answer: as before, and as
-// after it at each time at which it may have taken effect.
-func lostStep(before *model.Job, o *Op) []any {
-	after := []any{before}
-	for _, e := range o.Maybe {
-		for _, j := range atEdge(before, e.At, o) {
-			if done(j, o, e) {
 				after = append(after, j)
 			}
 		}
