@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/anarchon-go/anarchon/core"
 	"github.com/anarchon-go/anarchon/internal/hostprog"
 )
 
@@ -209,9 +208,6 @@ func starts(job string, n int) Expectation {
 		return "", nil
 	}}
 }
-
-func isLost(cause string) bool    { return cause == core.ErrLost.Error() }
-func isStopped(cause string) bool { return cause == core.ErrStopped.Error() }
 
 // watchedAfterRestart: an instance that was started after all were killed became a
 // backup, before the run was taken over.

@@ -266,6 +266,7 @@ const patience = 20 * time.Second
 // end stops all instances and returns the record. The error says what was left
 // behind.
 func (p *Play) end() (*Record, error) {
+	done := time.Now()
 	var errs []error
 	for _, lane := range slices.Sorted(maps.Keys(p.hosts)) {
 		h := p.hosts[lane]
@@ -287,7 +288,7 @@ func (p *Play) end() (*Record, error) {
 	errs = append(errs, p.recall(), p.orphans())
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.rec.End = time.Now()
+	p.rec.Done = done
 	slices.SortStableFunc(p.rec.Lines, func(a, b hostprog.Line) int { return a.At.Compare(b.At) })
 	slices.SortStableFunc(p.rec.Acts, func(a, b Act) int { return a.At.Compare(b.At) })
 	return &p.rec, errors.Join(errs...)

@@ -17,7 +17,7 @@ type Record struct {
 	Store  store.Description
 	Timing Timing
 	Zero   time.Time // time zero of the play
-	End    time.Time
+	Done   time.Time // when the script was done; what follows is clearing up
 
 	Lines   []hostprog.Line // of all instances, by their time
 	Acts    []Act           // what was done to them, by time

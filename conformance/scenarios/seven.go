@@ -3,6 +3,7 @@ package scenarios
 import (
 	"time"
 
+	"github.com/anarchon-go/anarchon/core"
 	"github.com/anarchon-go/anarchon/core/store"
 	"github.com/anarchon-go/anarchon/internal/hostprog"
 )
@@ -77,7 +78,7 @@ func runnerKilled() *Scenario {
 func runnerFrozen() *Scenario {
 	return &Scenario{
 		ID: 3, Name: "runner-frozen", Title: "The runner freezes past its lease",
-		Jobs: func(t Timing) []hostprog.Job { return once(2*t.Lease + 8*t.Heartbeat) },
+		Jobs: func(t Timing) []hostprog.Job { return once(2*t.Lease + 12*t.Heartbeat) },
 		Script: func(t Timing) []Step {
 			return script(startBefore("A", "B", "C"), awaitRun(job, 1, "runner"), after(3*t.Heartbeat), freeze("runner"),
 				on(store.KindLease, awaitRun(job, 2, "backup"), after(2*t.Heartbeat)),
@@ -91,7 +92,7 @@ func runnerFrozen() *Scenario {
 			neverEarly(job),
 			tells("runner", "heartbeat", job, "on waking, the old runner's heartbeat is refused", func(l hostprog.Line) bool { return l.Answer == "lost" }),
 			tells("runner", "lost", job, "it says that the run is lost", nil),
-			tells("runner", "cancelled", job, "its handler's context is cancelled with the cause core.ErrLost", func(l hostprog.Line) bool { return isLost(l.Error) }),
+			tells("runner", "cancelled", job, "its handler's context is cancelled with the cause core.ErrLost", causeIs(core.ErrLost)),
 			probed("finish", "lost", "its finish is refused"),
 			history(job, first+"interrupted", takenBy+"success"),
 			logMatches(job),
@@ -132,7 +133,7 @@ func runnerStops() *Scenario {
 				on(store.KindClaimOnly, after(t.over())))
 		},
 		Lease: []Expectation{
-			tells("runner", "cancelled", job, "its handler's context is cancelled with the cause core.ErrStopped", func(l hostprog.Line) bool { return isStopped(l.Error) }),
+			tells("runner", "cancelled", job, "its handler's context is cancelled with the cause core.ErrStopped", causeIs(core.ErrStopped)),
 			tells("runner", "interrupted", job, "it hands the run over", func(l hostprog.Line) bool { return l.Handed }),
 			startedWithin(job, 2, "SIGTERM", func(t Timing) time.Duration { return 2 * t.Heartbeat }, "2 heartbeats"),
 			probed("counted", "attempt 2, 1 counted", "the attempt that was handed over does not count"),

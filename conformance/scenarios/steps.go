@@ -49,7 +49,7 @@ func startBefore(lanes ...string) Step {
 // awaitRun waits until an attempt of a job begins; who runs it gets the role.
 func awaitRun(job string, attempt int, role string) Step {
 	return Step{Says: fmt.Sprintf("wait until attempt %d of %s begins: its instance is the %s", attempt, job, role), Do: func(p *Play) error {
-		within := time.Until(p.zero) + p.timing.over() + patience
+		within := max(time.Until(p.zero), 0) + skewed + p.timing.over() + patience
 		l, err := p.await(fmt.Sprintf("attempt %d of %s begins", attempt, job), within, func(l hostprog.Line) bool {
 			return l.What == "started" && l.Job == job && l.Attempt == attempt
 		})
@@ -91,10 +91,20 @@ func awaitLine(role, what, job string) Step {
 	}}
 }
 
+// awaitRefused waits until the store has refused the token of the instance.
+func awaitRefused(role, job string) Step {
+	return Step{Says: "wait until the store refuses the token of the " + role, Do: func(p *Play) error {
+		_, err := p.await("the store refuses a token", p.timing.over()+patience, func(l hostprog.Line) bool {
+			return l.Job == job && l.Instance == p.rec.Roles[role] && (l.What == "heartbeat" || l.What == "finish") && l.Answer == "lost"
+		})
+		return err
+	}}
+}
+
 // awaitSlot waits until somebody says so about a slot, as seconds from time zero.
 func awaitSlot(what, job, slot string) Step {
 	return Step{Says: fmt.Sprintf("wait until %s of %s %s", slot, job, what), Do: func(p *Play) error {
-		within := time.Until(p.zero) + p.timing.over() + 2*patience
+		within := max(time.Until(p.zero), 0) + p.timing.over() + 2*patience
 		_, err := p.await(fmt.Sprintf("%s of %s %s", slot, job, what), within, func(l hostprog.Line) bool {
 			return l.What == what && l.Job == job && p.rec.slot(l.Slot) == slot
 		})
@@ -278,7 +288,7 @@ func script(parts ...any) []Step {
 	return steps
 }
 
-func pick(yes bool, a, b string) string {
+func pick[T any](yes bool, a, b T) T {
 	if yes {
 		return a
 	}

@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -19,7 +18,7 @@ type moment struct {
 }
 
 // Timeline writes a record as text: time, who, and what was said or done. Renewals
-// that were accepted are left out, unless they are the last before something else.
+// that were accepted are left out.
 func (r *Record) Timeline(w io.Writer) {
 	for _, m := range r.moments() {
 		fmt.Fprintf(w, "%8s  %-5s  %s\n", r.since(m.at), m.lane, m.text)
@@ -40,7 +39,8 @@ func (r *Record) moments() []moment {
 			all = append(all, moment{l.At, l.Instance, text})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b moment) int { return cmp.Or(a.at.Compare(b.at)) })
+	all = slices.DeleteFunc(all, func(m moment) bool { return m.at.After(r.Done) })
+	slices.SortStableFunc(all, func(a, b moment) int { return a.at.Compare(b.at) })
 	return all
 }
 
