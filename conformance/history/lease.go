@@ -157,6 +157,9 @@ func (l *leaseJudge) effects(s leaseState, p *Op, by int64) (after []leaseState)
 		return after
 	}
 	for _, e := range p.Maybe {
+		if e.At == 0 {
+			e.At = max(by, s.now)
+		}
 		if l.rising && (e.At > by+clockOrder || e.At < s.now-clockOrder) {
 			continue
 		}
@@ -180,6 +183,9 @@ func (l *leaseJudge) gone(s leaseState) string {
 		}
 		for _, e := range p.Maybe {
 			last = max(last, e.At)
+			if e.At == 0 {
+				last = math.MaxInt64
+			}
 		}
 		if last < s.now-clockOrder && over[n/8]&(1<<(n%8)) == 0 {
 			over = mark(over, n)

@@ -10,7 +10,7 @@ import (
 
 // Effect is one way in which a call without an answer may have taken effect.
 type Effect struct {
-	At    int64       // the store's clock, Unix milliseconds
+	At    int64       // the store's clock, Unix milliseconds; 0: any time, it makes no difference
 	Token store.Token // that a claim was granted; 0 if it was not, or is no claim
 }
 
@@ -39,7 +39,6 @@ func resolve(kind store.Kind, ops []*Op) ([]*Op, error) {
 	t := traces{ops: ops, attempts: last.Page.Attempts, offset: math.MinInt64}
 	for _, o := range ops {
 		if now := o.Now(); now != 0 {
-			t.latest = max(t.latest, now)
 			t.offset = max(t.offset, now-ms(o.Return)-1)
 		}
 	}
@@ -95,7 +94,6 @@ func lastReading(ops []*Op) (*Op, error) {
 type traces struct {
 	ops      []*Op
 	attempts []store.Attempt
-	latest   int64 // the greatest now of an answer
 	offset   int64 // the store's clock minus the history's, at least
 }
 
@@ -120,7 +118,7 @@ func (t *traces) claim(o *Op) []Effect {
 		}
 		switch {
 		case a.HandedOver:
-			list = append(list, Effect{t.latest + 1, 0})
+			list = append(list, Effect{})
 		case a.Status == store.StatusInterrupted:
 			list = append(list, Effect{a.EndedAt, 0})
 		}
@@ -178,7 +176,7 @@ func (t *traces) heartbeat(o *Op) []Effect {
 // possible drops what would be before the call, and repetitions.
 func (t *traces) possible(o *Op, list []Effect) []Effect {
 	first := t.earliest(o)
-	list = slices.DeleteFunc(list, func(e Effect) bool { return e.At < first })
+	list = slices.DeleteFunc(list, func(e Effect) bool { return e.At != 0 && e.At < first })
 	slices.SortFunc(list, func(a, b Effect) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Token, b.Token)) })
 	return slices.Compact(list)
 }
