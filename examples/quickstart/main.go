@@ -12,12 +12,16 @@ import (
 	"time"
 
 	"github.com/anarchon-go/anarchon/core"
+	"github.com/anarchon-go/anarchon/plugins/sqlite/sqlitestore"
 	"github.com/anarchon-go/anarchon/storekit"
 )
 
 func main() {
+	storekit.Embed(sqlitestore.New) // this program is its own plugin, in a process of its own
+
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	if err := serve(ctx); err != nil {
 		log.Fatal(err)
 	}

@@ -20,7 +20,6 @@ func TestTwoCopiesShareTheSlots(t *testing.T) {
 	}
 	dir := t.TempDir()
 	build(t, filepath.Join(dir, "quickstart"), ".")
-	build(t, filepath.Join(dir, "anarchon-plugin-sqlite"), "../../plugins/sqlite")
 
 	runs := make(chan string, 100)
 	copies := []*instance{start(t, dir, runs), start(t, dir, runs)}
