@@ -131,6 +131,7 @@ type Result struct {
 	Reason  string   // of every outcome but pass: what was seen, or why there is no verdict
 	Calls   []string // of a failure or an error: the last calls, oldest first
 	Figures []Figure // measured on the way
+	Files   []File   // for the report's directory
 	Seed    uint64   // repeats the check's random draws
 	Took    time.Duration
 }
@@ -159,6 +160,9 @@ func (r Result) Text() string {
 			head = "  calls:"
 		}
 		fmt.Fprintf(&b, "%s %s\n", head, call)
+	}
+	if len(r.Files) > 0 {
+		fmt.Fprintf(&b, "  files:  %s, in the report's directory (-report DIR)\n", r.filesText())
 	}
 	if r.Outcome == Fail && r.Check.Causes != "" {
 		fmt.Fprintf(&b, "  usual causes: %s\n", r.Check.Causes)

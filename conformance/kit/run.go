@@ -30,6 +30,7 @@ type Run struct {
 	outcome Outcome // 0 while undecided
 	reason  string
 	figures []Figure
+	files   []File
 	pooled  []Process // to give back
 	own     []Process // to close
 	killed  map[Process]bool
@@ -227,7 +228,7 @@ func (r *Run) close() Result {
 		r.outcome = Pass
 	}
 	res := Result{
-		Check: r.check, Outcome: r.outcome, Reason: r.reason, Figures: r.figures,
+		Check: r.check, Outcome: r.outcome, Reason: r.reason, Figures: r.figures, Files: r.files,
 		Seed: r.seed, Took: time.Since(r.began),
 	}
 	drop := r.own

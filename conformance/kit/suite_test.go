@@ -344,3 +344,12 @@ func TestStartErrors(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestAttachedFilesAreNamed(t *testing.T) {
+	c := winOnce
+	c.Do = func(r *kit.Run) { r.Attach("story.txt", []byte("once")); r.Fatalf("seen") }
+	res := with(t, &fake{}, c)
+	if len(res.Files) != 1 || res.Files[0].Name != "test.win.story.txt" || string(res.Files[0].Data) != "once" || !strings.Contains(res.Text(), "test.win.story.txt") {
+		t.Errorf("files %v\n%s", res.Files, res.Text())
+	}
+}

@@ -19,7 +19,8 @@ const (
 	JUnitFile = "junit.xml"
 )
 
-// Write writes the files into a directory, which is made if missing.
+// Write writes the files, and those that checks attached, into a directory, which is
+// made if missing.
 func (r *Report) Write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -35,7 +36,17 @@ func (r *Report) Write(dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, JSONFile), j, 0o644); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, JUnitFile), x, 0o644)
+	if err := os.WriteFile(filepath.Join(dir, JUnitFile), x, 0o644); err != nil {
+		return err
+	}
+	for _, res := range r.Results {
+		for _, f := range res.Files {
+			if err := os.WriteFile(filepath.Join(dir, filepath.Base(f.Name)), f.Data, 0o644); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 type jsonReport struct {
@@ -77,6 +88,7 @@ type jsonCheck struct {
 	Reason   string       `json:"reason,omitempty"`
 	Calls    []string     `json:"calls,omitempty"`
 	Figures  []kit.Figure `json:"figures,omitempty"`
+	Files    []string     `json:"files,omitempty"`
 	Seconds  float64      `json:"seconds"`
 }
 
@@ -99,9 +111,13 @@ func (r *Report) JSON() ([]byte, error) {
 	}
 	for _, res := range r.Results {
 		j.Counts[res.Outcome.String()]++
+		var files []string
+		for _, f := range res.Files {
+			files = append(files, f.Name)
+		}
 		j.Checks = append(j.Checks, jsonCheck{
 			ID: res.Check.ID, Promises: res.Check.Promises, Says: res.Check.Says, Outcome: res.Outcome,
-			Reason: res.Reason, Calls: res.Calls, Figures: res.Figures, Seconds: seconds(res.Took),
+			Reason: res.Reason, Calls: res.Calls, Figures: res.Figures, Files: files, Seconds: seconds(res.Took),
 		})
 	}
 	var b bytes.Buffer

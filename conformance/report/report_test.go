@@ -24,7 +24,7 @@ func sample() *Report {
 	}
 	results := []kit.Result{
 		{Check: check("claim/good"), Outcome: kit.Pass, Took: 1500 * time.Millisecond, Figures: []kit.Figure{{Name: "claims", Value: "50"}}},
-		{Check: check("claim/bad"), Outcome: kit.Fail, Reason: "two \"won\"\x00 <at once>\nsecond line", Calls: []string{"[0.00 .. 1.00 ms] p1 claim -> won"}, Took: time.Second},
+		{Check: check("claim/bad"), Outcome: kit.Fail, Reason: "two \"won\"\x00 <at once>\nsecond line", Calls: []string{"[0.00 .. 1.00 ms] p1 claim -> won"}, Took: time.Second, Files: []kit.File{{Name: "claim.bad.story.txt", Data: []byte("a story")}}},
 		{Check: check("lease/broken"), Outcome: kit.Error, Reason: "the call has not returned", Took: 20 * time.Second},
 		{Check: check("lease/skipped"), Outcome: kit.Skip, Reason: "the plugin declares no history"},
 		{Check: check("lease/off"), Outcome: kit.Disabled, Reason: "not selected"},
