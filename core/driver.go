@@ -131,20 +131,28 @@ func call[Q, A any](d *driver, ctx context.Context, timeout time.Duration, verb 
 			d.inbox.put(func(m *machine, now instant) { answer(m, now, ans, err) })
 		}
 	}
+	unknown := func(format string, args ...any) {
+		var none A
+		reply(none, fmt.Errorf("%w: %s", store.ErrUnknown, fmt.Sprintf(format, args...)))
+	}
 	d.calls.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
-		var none A
-		hung := time.AfterFunc(timeout+overdue, func() {
-			reply(none, fmt.Errorf("%w: the call did not end %v after its deadline", store.ErrUnknown, overdue))
-		})
+		hung := time.AfterFunc(timeout+overdue, func() { unknown("the call did not end %v after its deadline", overdue) })
+		returned := false
 		defer func() {
 			hung.Stop()
-			if v := recover(); v != nil {
-				reply(none, fmt.Errorf("%w: the store panicked: %v", store.ErrUnknown, v))
+			if returned {
+				return
 			}
-			reply(none, fmt.Errorf("%w: the store ended its goroutine", store.ErrUnknown))
+			if v := recover(); v != nil {
+				unknown("the store panicked: %v", v)
+				return
+			}
+			unknown("the store ended its goroutine")
 		}()
-		reply(verb(ctx, req))
+		ans, err := verb(ctx, req)
+		returned = true
+		reply(ans, err)
 	})
 }

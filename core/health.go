@@ -118,6 +118,8 @@ func (m *machine) observe(now instant) {
 	m.tell(ClockJump{By: by})
 	if by < 0 {
 		m.replan(now)
+	} else {
+		m.giveUpSooner(now)
 	}
 	// A lease counts on whichever clock ran further: look at all of them.
 	for _, r := range m.running() {
@@ -143,6 +145,18 @@ func (m *machine) replan(now instant) {
 		}
 		j.slot = noSlot
 		m.plan(j, after)
+	}
+}
+
+// giveUpSooner sets the timers of claims that wait anew: when they are given up is a
+// matter of the wall clock, which is nearer to it now.
+func (m *machine) giveUpSooner(now instant) {
+	for _, name := range m.jobNames() {
+		for _, r := range m.jobs[name].runs {
+			if r.state == asking && !r.inFlight && r.until != never {
+				m.timed.sooner(r, now.mono+max(int64(late(r.until, now.ms())), 0))
+			}
+		}
 	}
 }
 

@@ -71,7 +71,9 @@ var mutants = []mutant{
 		"", "", ruleNamed},
 	{"late-is-claimed", "slot.go", "if by := late(ms, slot); ⟦by > j.spec.Timing.MaxLate⟧ {",
 		"bool", "false", ruleLate},
-	{"clock-that-went-back-is-ignored", "health.go", "⟦m.replan(now)⟧\n\t}\n",
+	{"clock-set-forward-is-ignored", "health.go", "⟦m.giveUpSooner(now)⟧",
+		"", "", "TestScripts/early-and-a-clock-set-forward"},
+	{"clock-that-went-back-is-ignored", "health.go", "⟦m.replan(now)⟧",
 		"", "", "TestScripts/wall-jumps-back"},
 
 	// Takeovers.

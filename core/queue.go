@@ -75,6 +75,13 @@ func (q *queue[T]) set(item T, due int64) {
 	}
 }
 
+// sooner moves an item to an earlier due time, if that is earlier.
+func (q *queue[T]) sooner(item T, due int64) {
+	if ticket := *item.place(); ticket < 0 || due < q.heap[q.where[ticket]].due {
+		q.set(item, due)
+	}
+}
+
 // issue gives an item a ticket.
 func (q *queue[T]) issue(item T) int32 {
 	if n := len(q.free); n > 0 {
