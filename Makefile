@@ -38,6 +38,7 @@ images: ## make sure of the Docker engine and of the images of the servers under
 .PHONY: test
 test: build vet images ## test everything: set-up, build, vet, images, unit tests, conformance of every plugin
 	$(GOTEST) -timeout 30m ./...
+	cd examples/mybackend && $(GOTEST) ./...
 	GOTEST="$(GOTEST)" scripts/conformance.sh
 
 .PHONY: conformance
@@ -57,6 +58,7 @@ lint: setup ## staticcheck, and go vet of the other modules
 	$(TOOL) staticcheck ./...
 	$(GO) -C tools vet ./...
 	$(GO) -C bench vet ./...
+	$(GO) -C examples/mybackend vet ./...
 
 .PHONY: fmt
 fmt: ## check that everything is gofmt-ed
@@ -70,7 +72,7 @@ generate: ## make the generated code anew
 # Files that say "Code generated", and whatever else lies in their folders.
 .PHONY: check-generate
 check-generate: generate ## check that the generated code is current
-	@dirs=$$(git grep -lE '^// Code generated .* DO NOT EDIT\.$$' -- '*.go' | xargs -n1 dirname | sort -u); \
+	@dirs=$$(git grep -lE '^(//|#) Code generated .* DO NOT EDIT\.$$' -- '*.go' '*.py' | xargs -n1 dirname | sort -u); \
 	changed=$$(git status --porcelain -- $$dirs); \
 	if [ -n "$$changed" ]; then \
 		git --no-pager diff --stat -- $$dirs; \
