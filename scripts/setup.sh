@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Checks what a build needs: Go, and a C compiler for the SQLite plugin. On Debian,
-# as root, a missing compiler is installed; elsewhere the error says what to do.
+# Checks what a build needs: Go, and a C compiler for the SQLite plugin; with the
+# argument python, what the plugin in Python needs instead. On Debian, as root, what
+# is missing is installed; elsewhere the error says what to do.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,6 +9,25 @@ fail() {
   printf 'setup: %s\n' "$@" >&2
   exit 1
 }
+
+# install PACKAGES… if this is Debian and we may.
+install() {
+  [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 0
+  echo "setup: installing $*"
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get update -qq
+  apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+if [ "${1-}" = python ]; then
+  # By its path: Debian's packages are for Debian's Python, whatever else is in PATH.
+  serves() { /usr/bin/python3 -c 'import grpc.aio, google.protobuf.internal.builder, sqlite3' 2>/dev/null; }
+  serves || install python3 python3-grpcio python3-protobuf
+  serves || fail "/usr/bin/python3 lacks grpcio or protobuf; the plugin in Python needs them:" \
+    "  Debian, Ubuntu: apt-get install python3-grpcio python3-protobuf" \
+    "  elsewhere: let the first line of examples/python-backend/plugin.py name a Python that has them"
+  exit
+fi
 
 need=$(sed -n 's/^go //p' go.mod)
 command -v go >/dev/null || fail "there is no Go in PATH; Go $need or newer is needed, see https://go.dev/doc/install"
@@ -29,12 +49,8 @@ compiles() {
 }
 
 if ! compiles; then
-  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-    echo "setup: no working C compiler ($(go env CC)); installing gcc and libc6-dev"
-    export DEBIAN_FRONTEND=noninteractive
-    apt-get update -qq
-    apt-get install -y -qq --no-install-recommends gcc libc6-dev >/dev/null
-  fi
+  echo "setup: no working C compiler ($(go env CC))"
+  install gcc libc6-dev
   compiles || fail "no working C compiler ($(go env CC)); the SQLite plugin needs one:" \
     "  Debian, Ubuntu: apt-get install gcc libc6-dev" \
     "  Fedora: dnf install gcc    Alpine: apk add gcc musl-dev    macOS: xcode-select --install"

@@ -1,6 +1,7 @@
 // Command protogen compiles .proto files and runs protoc-gen-go and
 // protoc-gen-go-grpc on them, with Go modules only: the compiler is a library,
-// the generators are tools of this module.
+// the generators are tools of this module. On request it writes Python messages
+// too.
 //
 // It must be run in this module's directory. The output is a function of the
 // .proto files and go.sum.
@@ -27,18 +28,19 @@ func main() {
 	root := flag.String("proto", ".", "directory that imports and file names are relative to")
 	out := flag.String("out", ".", "directory of the module that the output belongs to")
 	module := flag.String("module", "", "path of that module; it is cut off go_package")
+	python := flag.String("python", "", "directory for Python messages; empty: none are made")
 	flag.Parse()
 	if flag.NArg() == 0 || *module == "" {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := generate(*root, *out, *module, flag.Args()); err != nil {
+	if err := generate(*root, *out, *module, *python, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "protogen:", err)
 		os.Exit(1)
 	}
 }
 
-func generate(root, out, module string, files []string) error {
+func generate(root, out, module, python string, files []string) error {
 	compiler := protocompile.Compiler{
 		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: []string{root}}),
 		SourceInfoMode: protocompile.SourceInfoStandard, // comments go into the Go code
@@ -55,6 +57,14 @@ func generate(root, out, module string, files []string) error {
 	for _, tool := range []string{"protoc-gen-go", "protoc-gen-go-grpc"} {
 		if err := run(tool, req, out); err != nil {
 			return fmt.Errorf("%s: %w", tool, err)
+		}
+	}
+	if python == "" {
+		return nil
+	}
+	for _, f := range compiled {
+		if err := writePython(python, protoutil.ProtoFromFileDescriptor(f)); err != nil {
+			return err
 		}
 	}
 	return nil
