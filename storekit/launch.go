@@ -122,6 +122,7 @@ func dialOptions() []grpc.DialOption {
 		grpc.WithStatsHandler(sentWatcher{}),
 		grpc.WithIdleTimeout(0), // never redial: the socket may be gone
 		grpc.WithDisableServiceConfig(),
+		grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
 	}
 }

@@ -37,6 +37,10 @@ const (
 	maxMessage = 16 << 20 // bytes of one gRPC message
 	maxBatch   = 1024     // items of one request
 	maxAnswer  = 8 << 20  // bytes of one page of history; a bigger one is asked for again, shorter
+
+	// window is the flow control's, in bytes. It is fixed: to find the best one gRPC
+	// would send pings with every call, which small calls feel.
+	window = 4 << 20
 )
 
 // How long a plugin takes to close its store before it exits regardless: when its

@@ -59,10 +59,17 @@ func Serve(factory Factory) {
 	s.stopBounded() // no-op after an orderly Stop
 }
 
+// streamWorkers is how many calls are served by goroutines that stay, whose stacks
+// have grown already; more at once get new ones. Two verbs of a lane each are
+// usual.
+const streamWorkers = 2 * laneCalls
+
 func serverOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(maxMessage),
 		grpc.MaxSendMsgSize(maxMessage),
+		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(window),
+		grpc.NumStreamWorkers(streamWorkers),
 	}
 }
 
