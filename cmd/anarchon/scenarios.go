@@ -7,12 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +28,10 @@ type scenarioFlags struct {
 	all, real                 bool
 	only                      string
 	report                    string
-	parallel                  int
+	pictures                  string
+	parallel, takeovers       int
+	chaos                     time.Duration
+	seed                      uint64
 }
 
 func scenariosCommand() *cobra.Command {
@@ -41,7 +47,9 @@ A plugin's directory may name the servers that it needs (conformance.yaml); they
 started in containers. Scenarios that kill or cut off the store need such a server.`,
 		Example: `  anarchon scenarios -plugin sqlite
   anarchon scenarios -plugin redis -variant default -variant stream-id -only 2,3
-  anarchon scenarios -all -report report/`,
+  anarchon scenarios -all -report report/
+  anarchon scenarios -plugin postgres -takeovers 50
+  anarchon scenarios -plugin redis -chaos 10m -seed 7`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), cmd.OutOrStdout()) },
 	}
@@ -51,9 +59,13 @@ started in containers. Scenarios that kill or cut off the store need such a serv
 	fl.StringArrayVar(&f.variants, "variant", nil, "a variant of the plugins' conformance.yaml; repeatable")
 	fl.StringArrayVar(&f.config, "config", nil, "an option of the plugin, key=value; repeatable; a server that it names is not started")
 	fl.StringVar(&f.only, "only", "", "the numbers of scenarios to play, e.g. 1,3; default: all")
-	fl.StringVar(&f.report, "report", "", "write pictures and a page (index.html) into this directory")
+	fl.StringVar(&f.report, "report", "", "write a page (index.html) and pictures into this directory")
+	fl.StringVar(&f.pictures, "pictures", "", "write the pictures only into this directory")
 	fl.BoolVar(&f.real, "real", false, "a lease of 30 s and a heartbeat of 5 s; default: 4 s and 500 ms")
 	fl.IntVar(&f.parallel, "parallel", 8, "how many plays are performed at once")
+	fl.IntVar(&f.takeovers, "takeovers", 0, "instead: kill so many runners with kill -9, and tell how long takeovers took")
+	fl.DurationVar(&f.chaos, "chaos", 0, "instead: break things at random for so long, and judge what happened by rules")
+	fl.Uint64Var(&f.seed, "seed", 0, "seed of -chaos; default: a random one")
 	cmd.AddCommand(&cobra.Command{
 		Use: "host", Hidden: true, Args: cobra.NoArgs,
 		Short: "One instance, told by standard input what to do",
@@ -82,20 +94,85 @@ func (f *scenarioFlags) run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	switch {
+	case f.chaos > 0:
+		err = f.runChaos(ctx, out, stages, timing)
+	case f.takeovers > 0:
+		err = f.runTakeovers(ctx, out, stages, timing)
+	default:
+		err = f.play(ctx, out, stages, chosen, timing)
+	}
+	return errors.Join(err, scenarios.CloseAll(stages))
+}
+
+func (f *scenarioFlags) play(ctx context.Context, out io.Writer, stages []*scenarios.Stage, chosen []*scenarios.Scenario, t scenarios.Timing) error {
 	var results []*scenarios.Result
-	scenarios.Perform(ctx, stages, chosen, timing, f.parallel, func(r *scenarios.Result) {
+	scenarios.Perform(ctx, stages, chosen, t, f.parallel, func(r *scenarios.Result) {
 		results = append(results, r)
 		scenarios.Tell(out, r, len(chosen) == 1)
 	})
-	err = scenarios.CloseAll(stages)
 	scenarios.Table(out, results)
+	var errs []error
 	if f.report != "" {
-		err = errors.Join(err, scenarios.Report(f.report, results))
+		errs = append(errs, scenarios.Report(f.report, results))
+	}
+	if f.pictures != "" {
+		errs = append(errs, scenarios.Pictures(f.pictures, results))
 	}
 	if failed := countFailed(results); failed > 0 {
-		err = errors.Join(err, fmt.Errorf("%d of %d plays failed", failed, len(results)))
+		errs = append(errs, fmt.Errorf("%d of %d plays failed", failed, len(results)))
 	}
-	return err
+	return errors.Join(errs...)
+}
+
+// runTakeovers measures one stage after the other, so that they don't disturb each
+// other.
+func (f *scenarioFlags) runTakeovers(ctx context.Context, out io.Writer, stages []*scenarios.Stage, t scenarios.Timing) error {
+	for _, st := range stages {
+		took, err := st.Takeovers(ctx, t, f.takeovers, f.parallel)
+		if err != nil {
+			return err
+		}
+		over := func(d time.Duration) string { return fmt.Sprintf("lease %+.2f s", (d - t.Lease).Seconds()) }
+		fmt.Fprintf(out, "%s: %d runners killed with kill -9, lease %v, heartbeat %v; from the kill to the backup's start: shortest %s, median %s, worst %s\n",
+			st.Name, len(took), t.Lease, t.Heartbeat, over(took[0]), over(took[len(took)/2]), over(took[len(took)-1]))
+		if worst := took[len(took)-1]; worst > t.Lease+time.Second {
+			return fmt.Errorf("%s: the worst takeover took %v; the aim is the lease and 1 s", st.Name, worst)
+		}
+	}
+	return nil
+}
+
+// runChaos rages on all stages at once: they have nothing in common but the machine.
+func (f *scenarioFlags) runChaos(ctx context.Context, out io.Writer, stages []*scenarios.Stage, t scenarios.Timing) error {
+	seed := f.seed
+	if seed == 0 {
+		seed = uint64(rand.Uint32())
+	}
+	var (
+		wg   sync.WaitGroup
+		mu   sync.Mutex
+		errs []error
+	)
+	for _, st := range stages {
+		wg.Go(func() {
+			r, err := st.Chaos(ctx, t, f.chaos, seed)
+			mu.Lock()
+			defer mu.Unlock()
+			if r != nil {
+				r.Tell(out)
+				r.TellJobs(out)
+				if !r.OK() {
+					errs = append(errs, fmt.Errorf("%s: chaos with seed %d broke a rule", st.Name, seed))
+				}
+			}
+			if err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", st.Name, err))
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
 }
 
 func countFailed(results []*scenarios.Result) (n int) {

@@ -80,24 +80,26 @@ func within(took, bound, margin time.Duration) (string, error) {
 // over, counted from the last accepted renewal, or was given back.
 func neverEarly(job string) Expectation {
 	return Expectation{"no attempt was granted while the lease of the one before it lasted", func(r *Record) (string, error) {
-		return "", r.checkNeverEarly(job)
+		return "", r.checkNeverEarly(r.holds())
 	}}
 }
 
 // clockGrain is what rounding to whole milliseconds on both sides may hide.
 const clockGrain = 2 * time.Millisecond
 
-func (r *Record) checkNeverEarly(job string) error {
-	holds := r.holds()
-	for i, h := range holds {
-		for _, before := range holds[:i] {
-			if h.Job != job || before.Job != job || before.Slot != h.Slot || before.Attempt >= h.Attempt {
-				continue
-			}
-			if h.from.Before(before.to.Add(-clockGrain)) && !before.released {
-				return fmt.Errorf("attempt %d of %s was granted to %s %v before the lease of attempt %d was over", h.Attempt, r.slot(h.Slot), h.Instance, before.to.Sub(h.from), before.Attempt)
-			}
+// checkNeverEarly holds the attempts of each run against the one before.
+func (r *Record) checkNeverEarly(holds []hold) error {
+	type key struct {
+		job  string
+		slot int64
+	}
+	last := map[key]hold{}
+	for _, h := range holds {
+		k := key{h.Job, h.Slot}
+		if before, ok := last[k]; ok && before.Attempt < h.Attempt && !before.released && h.from.Before(before.to.Add(-clockGrain)) {
+			return fmt.Errorf("%s: attempt %d of %s was granted to %s %v before the lease of attempt %d was over", h.Job, h.Attempt, r.slot(h.Slot), h.Instance, before.to.Sub(h.from), before.Attempt)
 		}
+		last[k] = h
 	}
 	return nil
 }

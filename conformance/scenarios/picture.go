@@ -17,7 +17,7 @@ const (
 	picWidth  = 960.0
 	picLeft   = 64.0
 	picRight  = 24.0
-	picTop    = 56.0
+	picTop    = 66.0
 	laneSpace = 30.0 // below each lane
 	laneTall  = 26.0 // a lane with one row of runs
 	laneMost  = 150.0
@@ -33,6 +33,7 @@ type picture struct {
 	y        map[string]float64 // top of each lane
 	tall     map[string]float64
 	rows     map[string]int
+	held     []int // the row of each lease in the store's lane, if leases are drawn
 }
 
 // Picture draws a result as SVG; it is readable on light and on dark ground.
@@ -105,13 +106,12 @@ func (p *picture) layout() []placed {
 			s.end = p.to
 		}
 		lane := s.lane()
-		row := slices.IndexFunc(ends[lane], func(end time.Time) bool { return !end.After(s.At) })
-		if row < 0 {
-			row = len(ends[lane])
-			ends[lane] = append(ends[lane], time.Time{})
+		all = append(all, placed{s, freeRow(ends, lane, s.At, s.end)})
+	}
+	if p.drawsLeases() {
+		for _, h := range p.holds() {
+			p.held = append(p.held, freeRow(ends, "store", h.from, h.to))
 		}
-		ends[lane][row] = s.end
-		all = append(all, placed{s, row})
 	}
 	y := picTop
 	for _, lane := range p.lanes {
@@ -120,6 +120,22 @@ func (p *picture) layout() []placed {
 		y += p.tall[lane] + laneSpace
 	}
 	return all
+}
+
+// freeRow finds the first row of a lane that is free from a time on, and takes it.
+func freeRow(ends map[string][]time.Time, lane string, from, to time.Time) int {
+	row := slices.IndexFunc(ends[lane], func(end time.Time) bool { return !end.After(from.Add(clockGrain)) })
+	if row < 0 {
+		row = len(ends[lane])
+		ends[lane] = append(ends[lane], time.Time{})
+	}
+	ends[lane][row] = to
+	return row
+}
+
+// drawsLeases: so many that they can be told apart, and there are any.
+func (p *picture) drawsLeases() bool {
+	return p.Store.Kind == store.KindLease && len(p.holds()) <= 12
 }
 
 func (p *picture) text(x, y float64, class, text string) {
@@ -146,14 +162,14 @@ func (p *picture) axis(height float64) {
 		if at.After(p.to) {
 			break
 		}
-		p.line(p.x(at), picTop-10, p.x(at), bottom, "grid")
-		p.text(p.x(at), picTop-14, "tick", fmt.Sprintf("%+gs", s))
+		p.line(p.x(at), picTop-18, p.x(at), bottom, "grid")
+		p.text(p.x(at), picTop-24, "tick", fmt.Sprintf("%+gs", s))
 	}
 	seen := map[int64]bool{}
 	for _, l := range p.Lines {
 		if at := time.UnixMilli(l.Slot); l.Slot != 0 && !seen[l.Slot] && p.shown(at) {
 			seen[l.Slot] = true
-			p.line(p.x(at), picTop-10, p.x(at), bottom, "slot")
+			p.line(p.x(at), picTop-18, p.x(at), bottom, "slot")
 		}
 	}
 }
@@ -205,20 +221,19 @@ func (p *picture) bands() {
 // leases draws on the store's lane how long each attempt was protected; on a
 // claim-only backend, who got which slot.
 func (p *picture) leases() {
-	holds := p.holds()
-	most := 12 // else they would hide each other
-	y, tall := p.y["store"], p.tall["store"]
-	for _, h := range holds {
+	y, each := p.y["store"], p.tall["store"]/float64(p.rows["store"])
+	for i, h := range p.holds() {
 		lane := laneOf(h.Instance)
 		x := p.x(h.from)
 		p.line(x, p.y[lane]+p.tall[lane]/2, x, y, "grant")
-		if p.Store.Kind != store.KindLease || len(holds) > most {
-			p.rect(x-2, x+2, y, tall, "lease", fmt.Sprintf("%s %s: %s", h.Job, p.slot(h.Slot), lane))
+		if p.held == nil {
+			p.rect(x-2, x+2, y, each, "lease", fmt.Sprintf("%s %s: %s", h.Job, p.slot(h.Slot), lane))
 			continue
 		}
-		p.rect(x, p.x(h.to), y, tall, "lease", fmt.Sprintf("%s %s, attempt %d: lease of %s, %s to %s", h.Job, p.slot(h.Slot), h.Attempt, lane, p.since(h.from), p.since(h.to)))
+		top := y + float64(p.held[i])*each
+		p.rect(x, p.x(h.to), top, each-3, "lease", fmt.Sprintf("%s %s, attempt %d: lease of %s, %s to %s", h.Job, p.slot(h.Slot), h.Attempt, lane, p.since(h.from), p.since(h.to)))
 		if p.x(h.to)-x > 60 {
-			p.text(x+5, y+17, "inside", fmt.Sprintf("lease of %s, #%d", lane, h.Attempt))
+			p.text(x+5, top+16, "inside", fmt.Sprintf("%s holds #%d", lane, h.Attempt))
 		}
 	}
 }
@@ -296,24 +311,47 @@ func (p *picture) marks() {
 			p.text(x+3, y+p.tall[a.Lane]+20, "act", a.What)
 		}
 	}
-	labelled := map[string]float64{}
+	for _, w := range p.words() {
+		p.text(w.x-2, p.y[w.lane]-3, "said", w.text)
+	}
+}
+
+// word is what an instance says, above its lane.
+type word struct {
+	lane string
+	x    float64
+	text string
+}
+
+// words are what instances say that matters; what is said at one place is said
+// together.
+func (p *picture) words() []word {
+	var all []word
+	last := map[string]int{}
 	for _, l := range p.Lines {
 		if l.At.After(p.Done) {
 			continue
 		}
-		lane := laneOf(l.Instance)
 		var text string
 		switch l.What {
 		case "skipped":
 			text = "skips " + p.slot(l.Slot)
 		case "lost", "unconfirmed", "stuck":
 			text = l.What
+		default:
+			continue
 		}
-		if x := p.x(l.At); text != "" && (labelled[lane] == 0 || x > labelled[lane]) {
-			p.text(x-2, p.y[lane]-3, "said", text)
-			labelled[lane] = x + 6*float64(len(text))
+		w := word{laneOf(l.Instance), p.x(l.At), text}
+		i, ok := last[w.lane]
+		switch {
+		case !ok || w.x > all[i].x+6*float64(len(all[i].text)):
+			last[w.lane] = len(all)
+			all = append(all, w)
+		case !strings.HasSuffix(all[i].text, text):
+			all[i].text += ", " + text
 		}
 	}
+	return all
 }
 
 func (p *picture) legend(y float64) {

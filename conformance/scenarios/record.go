@@ -113,17 +113,17 @@ func (r *Record) runs(job string) []run {
 	return runs
 }
 
-// hold is a time in which the store protected an attempt: from its grant to its
-// end, or to the end of its last renewal.
+// hold is a time in which the store surely protected an attempt: from the answer to
+// its claim until a finish was sent, or until its lease was over, counted from when
+// the last accepted renewal was sent.
 type hold struct {
 	hostprog.Line // the grant
 	from, to      time.Time
-	renewals      []hostprog.Line
-	released      bool // it ended before its lease did
+	released      bool // it may have ended before its lease did
 }
 
-// holds returns the leases as the instances saw them granted and renewed; the lease
-// is counted from when the request was sent, so the store's is not shorter.
+// holds returns them by their beginning, from what the instances said. The lines must
+// be sorted by time, and the store's clock be that of this machine.
 func (r *Record) holds() []hold {
 	type key struct {
 		job   string
@@ -141,14 +141,28 @@ func (r *Record) holds() []hold {
 				holds[k] = &hold{Line: l, from: l.At, to: sent.Add(l.Left)}
 				lease[k] = l.Left
 			}
-		case l.What == "heartbeat" && l.Answer == "renewed" && holds[k] != nil:
-			h := holds[k]
-			if to := l.At.Add(-l.Took).Add(lease[k]); to.After(h.to) {
+		case holds[k] == nil:
+		case l.What == "heartbeat" && l.Answer == "renewed":
+			if h, to := holds[k], l.At.Add(lease[k]-l.Took); to.After(h.to) && !h.released {
 				h.to = to
 			}
-			h.renewals = append(h.renewals, l)
-		case l.What == "finish" && l.Answer == "recorded" && holds[k] != nil:
-			holds[k].to, holds[k].released = l.At, true
+		case l.What == "finish" && l.Answer != "lost":
+			// Without an answer it may have been recorded, too, then or later.
+			if h, sent := holds[k], l.At.Add(-l.Took); !h.released && sent.Before(h.to) {
+				h.to, h.released = sent, true
+			}
+		}
+	}
+	// Who dies or freezes right after its finish can't say that it sent one.
+	for job, attempts := range r.History {
+		for _, a := range attempts {
+			h := holds[key{job, a.Slot, int64(a.Token)}]
+			if byHolder := a.HandedOver || a.Status == store.StatusSuccess || a.Status == store.StatusFailed; h == nil || !byHolder {
+				continue
+			}
+			if end := time.UnixMilli(a.EndedAt); a.EndedAt != 0 && end.Before(h.to) {
+				h.to, h.released = end, true
+			}
 		}
 	}
 	list := make([]hold, 0, len(holds))
