@@ -27,7 +27,7 @@ func record(t *testing.T, seed uint64, kind store.Kind, length time.Duration, op
 		const lease = 100 * time.Millisecond
 		base := time.Now().Add(-time.Hour).UnixMilli()
 		tr := &traffic.Traffic{
-			Recorder: rec, Kind: kind, Seed: seed, Lease: lease,
+			Recorder: rec, Kind: kind, History: true, Seed: seed, Lease: lease,
 			Slot: func(i int) int64 { return base + int64(i)*1000 },
 			Job:  func(part, i int) string { return fmt.Sprintf("job %d-%d", part, i) },
 		}

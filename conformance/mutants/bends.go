@@ -35,7 +35,7 @@ func simple(b bend) func() bend { return func() bend { return b } }
 
 func bends() []Mutant {
 	const lease, claimOnly = store.KindLease, store.KindClaimOnly
-	return []Mutant{
+	return append(historyBends(),
 		bent("memory-undeclared", "the store does not declare how long it remembers", lease, "R-DESCRIBE-1", "describe/complete",
 			simple(func(good store.Store) store.Store {
 				return declares{good, func(d *store.Description) { d.Memory = store.Memory{} }}
@@ -101,7 +101,7 @@ func bends() []Mutant {
 		bent("lease-of-session", "the leases of a process end with it", lease, "R-ERROR-4", "kill/holder",
 			simple(func(good store.Store) store.Store { return newSession(good) })),
 		bent("claim-in-two-steps", "the claim id is written in a second step, which a killed process does not come to", lease, "R-ERROR-4", "kill/mid-claim", claimInTwoSteps),
-	}
+	)
 }
 
 // declares changes what a store says of itself.

@@ -26,7 +26,8 @@ type Traffic struct {
 	Slot   func(i int) int64
 	// Job names the i-th job of a part of the traffic. Parts follow one another, so
 	// that no job has too many calls to be judged.
-	Job func(part, i int) string
+	Job     func(part, i int) string
+	History bool // the store has one
 	// CutOff lets some calls be cut off by their caller after up to this; 0 none.
 	CutOff time.Duration
 
@@ -167,7 +168,7 @@ func (w *Worker) hold(ctx context.Context, req store.ClaimRequest, a store.Claim
 		switch w.rng.IntN(8) {
 		case 0: // it is frozen, and goes on
 			pause = lease + lease/2
-		case 1: // just as its lease ends
+		case 1, 2: // just as its lease ends
 			pause = lease
 		}
 		sleep(ctx, pause)
@@ -195,7 +196,9 @@ func (w *Worker) read(ctx context.Context, job string) error {
 		s.Unfinished(ctx, store.UnfinishedRequest{Jobs: []string{job}}) // without an answer it has read nothing
 		return nil
 	}
-	s.History(ctx, store.HistoryRequest{Job: job, Limit: 1 + w.rng.IntN(50)})
+	if w.t.History {
+		s.History(ctx, store.HistoryRequest{Job: job, Limit: 1 + w.rng.IntN(50)})
+	}
 	return nil
 }
 
@@ -214,7 +217,9 @@ func (w *Worker) claim(ctx context.Context, req store.ClaimRequest) (store.Claim
 func (w *Worker) processName() string { return fmt.Sprintf("p%d", w.process+1) }
 
 // settle makes a call until its answer is heard: some are not, and some calls are
-// cut off. The next try may go through another process.
+// cut off. The next try may go through another process. A call that was surely not
+// applied is given up now and then: if it was applied, there is nothing to repeat
+// that would hide it.
 func settle[A any](ctx context.Context, w *Worker, call func(context.Context, store.Store) (A, error)) (A, error) {
 	for {
 		rec := w.t.Recorder
@@ -223,7 +228,7 @@ func settle[A any](ctx context.Context, w *Worker, call func(context.Context, st
 			s = rec.Deaf(w.processName(), w.t.Stores[w.process])
 		}
 		bound, cancel := ctx, context.CancelFunc(func() {})
-		if w.t.CutOff > 0 && w.rng.IntN(24) == 0 {
+		if w.t.CutOff > 0 && w.rng.IntN(6) == 0 {
 			bound, cancel = context.WithTimeout(ctx, time.Duration(w.rng.Int64N(int64(w.t.CutOff))))
 		}
 		a, err := call(bound, s)
@@ -231,7 +236,7 @@ func settle[A any](ctx context.Context, w *Worker, call func(context.Context, st
 		switch {
 		case history.ClassOf(err) == history.Invalid:
 			return a, err
-		case err == nil && !deaf, ctx.Err() != nil:
+		case err == nil && !deaf, ctx.Err() != nil, history.ClassOf(err) == history.NotApplied && w.rng.IntN(2) == 0:
 			return a, nil
 		}
 		sleep(ctx, time.Duration(w.rng.Int64N(int64(w.t.Lease/8))))

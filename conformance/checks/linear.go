@@ -1,0 +1,137 @@
+package checks
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	record "github.com/anarchon-go/anarchon/conformance/history"
+	"github.com/anarchon-go/anarchon/conformance/history/traffic"
+	"github.com/anarchon-go/anarchon/conformance/kit"
+	"github.com/anarchon-go/anarchon/core/store"
+)
+
+// linear: what many processes saw is judged as a whole. The directed checks look for
+// the faults that one can think of; these find what comes of everything at once.
+func linear() []kit.Check {
+	return []kit.Check{{
+		ID:       "linear/shared",
+		Promises: []string{"R-CLAIM-1", "R-CLAIM-2", "R-TOKEN-1", "R-TOKEN-3", "R-LEASE-1", "R-LEASE-2", "R-HISTORY-3"},
+		Says:     "six processes with two instances each claim, renew, freeze, hand over, take over and end runs of the same jobs, answers go unheard and claims arrive twice: there is an order of all calls in which the rules give every answer that was given",
+		Causes:   "steps that are not atomic: what is read before the lock, or written after it; a clock read before the lock; see the calls, and the files",
+		Do:       func(r *kit.Run) { linearCheck(r, 0) },
+	}, {
+		ID:       "linear/cut-off",
+		Promises: []string{"R-ERROR-3", "R-CLAIM-1", "R-CLAIM-2", "R-FINISH-1"},
+		Says:     "the same, and callers cut some calls off after 0 to 3 ms: a call without an answer did its work once or not at all, one that was said not to have been applied did nothing",
+		Causes:   "an error after the write says not applied; a call that is cut off is half done, or done twice",
+		Do:       func(r *kit.Run) { linearCheck(r, 3*time.Millisecond) },
+	}}
+}
+
+const (
+	linearTurn = 2500 * time.Millisecond // after which it is looked at what has happened
+	linearMost = 12 * time.Second
+)
+
+// linearCheck lets the traffic run until enough has happened, and judges it.
+func linearCheck(r *kit.Run, cutOff time.Duration) {
+	kind := r.Description().Kind
+	rec := record.NewRecorder(fmt.Sprintf("%v, %s", kind, r.Description().Product), kind)
+	t := &traffic.Traffic{
+		Recorder: rec, Kind: kind, Seed: uint64(r.IntN(1 << 30)), Lease: r.Lease() / 4, Slot: r.Slot, CutOff: cutOff,
+		Job:     func(part, i int) string { return r.Job(fmt.Sprintf("j%d-%d", part, i)) },
+		History: r.Description().History,
+	}
+	for _, c := range r.Open(processes) {
+		t.Stores = append(t.Stores, asStore{c})
+	}
+	workers := t.Workers()
+	lacks := []string{"anything"}
+	for len(lacks) > 0 && rec.Elapsed() < linearMost {
+		work, cancel := context.WithTimeout(r.Context(), linearTurn)
+		var once sync.Once
+		r.Parallel(len(workers), func(i int) {
+			if err := workers[i].Run(r.Context(), work); err != nil {
+				once.Do(func() { r.Fatalf("a request that breaks no rule was answered with an error that says so: %v", err) })
+			}
+		})
+		cancel()
+		lacks = rec.History().Stats().Lacks(kind)
+	}
+	if err := t.Settle(r.Context()); err != nil {
+		r.Fatalf("an error where an answer is due: %v", err)
+	}
+	h := rec.History()
+	lacks = h.Stats().Lacks(kind)
+	r.Figure("calls", "%v", h.Stats())
+	judge(r, h)
+	if len(lacks) > 0 { // a history that is illegal is proof however short it is
+		r.Inconclusive("within %v too little happened to prove anything: %s", kit.Wait(rec.Elapsed()), strings.Join(lacks, ", "))
+	}
+}
+
+// judge ends the check if no order of the calls follows the rules. What is left of
+// the history is shown and attached, small enough to be read.
+func judge(r *kit.Run, h *record.History) {
+	began := time.Now()
+	j := record.Judge(h, 0)
+	r.Figure("judged", "%d jobs, in %v", j.Jobs, kit.Wait(time.Since(began)))
+	switch j.Verdict {
+	case record.Legal:
+		return
+	case record.Unknown:
+		r.Inconclusive("the calls could not be judged: %s", j.Reason)
+	}
+	least, steps := record.Minimise(j.Culprit, 0, time.Now().Add(15*time.Second))
+	attach(r, h, least)
+	r.Fatalf("%s. What is left of them (%s), and can't be explained either:\n%s", j.Reason, strings.Join(steps, "; "), record.Ladder(least))
+}
+
+// attach leaves the whole history, and what is left of it as a page.
+func attach(r *kit.Run, h, least *record.History) {
+	for name, f := range map[string]func(*bytes.Buffer) error{
+		"history.jsonl": func(b *bytes.Buffer) error { return h.Write(b) },
+		"least.jsonl":   func(b *bytes.Buffer) error { return least.Write(b) },
+		"least.html":    func(b *bytes.Buffer) error { return record.HTML(b, least) },
+	} {
+		var b bytes.Buffer
+		if err := f(&b); err != nil {
+			r.Inconclusive("writing %s: %v", name, err)
+		}
+		r.Attach(name, b.Bytes())
+	}
+}
+
+// asStore is a client as a store, for what works with stores.
+type asStore struct{ c *kit.Client }
+
+func (s asStore) Describe(context.Context) (store.Description, error) { return s.c.Describe(), nil }
+
+func (s asStore) Claim(ctx context.Context, req store.ClaimRequest) (store.ClaimAnswer, error) {
+	a, err := s.c.TryClaimContext(ctx, req)
+	return a.ClaimAnswer, err
+}
+
+func (s asStore) Heartbeat(ctx context.Context, req store.HeartbeatRequest) (store.HeartbeatAnswer, error) {
+	a, err := s.c.TryHeartbeatContext(ctx, req)
+	return a.HeartbeatAnswer, err
+}
+
+func (s asStore) Finish(ctx context.Context, req store.FinishRequest) (store.FinishAnswer, error) {
+	a, err := s.c.TryFinishContext(ctx, req)
+	return a.FinishAnswer, err
+}
+
+func (s asStore) Unfinished(_ context.Context, req store.UnfinishedRequest) (store.UnfinishedAnswer, error) {
+	a, err := s.c.TryUnfinished(req.Jobs...)
+	return a.UnfinishedAnswer, err
+}
+
+func (s asStore) History(_ context.Context, req store.HistoryRequest) (store.HistoryAnswer, error) {
+	a, err := s.c.TryHistory(req)
+	return a.HistoryAnswer, err
+}
