@@ -70,7 +70,9 @@ func run(t *testing.T, o Options, again func(id string, seed uint64) string) {
 	})
 	for _, c := range s.Checks() {
 		t.Run(c.ID, func(t *testing.T) {
-			t.Parallel()
+			if !c.Alone { // those that are run now, before all others
+				t.Parallel()
+			}
 			res := s.Run(ctx, c)
 			out.printf("%3d/%d %-8v %-28s %6.2f s", s.Done(), len(s.Checks()), res.Outcome, c.ID, res.Took.Seconds())
 			tell(t, res, again(c.ID, o.Seed))

@@ -8,6 +8,7 @@
 package mutants
 
 import (
+	"slices"
 	"time"
 
 	"github.com/anarchon-go/anarchon/conformance/kit"
@@ -30,6 +31,8 @@ type Mutant struct {
 type Setting struct {
 	// Lag is how long a call takes on each way, see [subject.Memory].
 	Lag func() time.Duration
+	// Skew is how far the store's clock is ahead of this machine's.
+	Skew time.Duration
 	// ClaimOnly bounds a claim-only store; it is not looked at for lease stores.
 	ClaimOnly model.ClaimOnly
 }
@@ -49,7 +52,7 @@ func List() []Mutant {
 			})
 		}
 	}
-	return append(list, bends()...)
+	return slices.Concat(list, bends(), faultBends())
 }
 
 // Model returns the model as a subject, with a fault or [model.NoFault].
@@ -59,11 +62,12 @@ func Model(kind store.Kind, f model.Fault, s Setting) kit.Subject {
 		Name:    "model",
 		Lag:     s.Lag,
 		Process: func(namespace string) store.Store { return all.Namespace(namespace) },
+		Fresh:   newFiles(kind, s),
 	}
 }
 
 func options(kind store.Kind, f model.Fault, s Setting) model.Options {
-	o := model.Options{Fault: f}
+	o := model.Options{Fault: f, Now: func() time.Time { return time.Now().Add(s.Skew) }}
 	if kind == store.KindClaimOnly {
 		o.ClaimOnly = &s.ClaimOnly
 	}

@@ -15,7 +15,8 @@ type Memory struct {
 	Name string
 	// Process opens the store as one more process does, in a namespace; an empty one
 	// is the default. A store that has the method End() is told when its process
-	// is closed or killed; one that has Connections() int is asked how many it has.
+	// is closed or killed, and one that has Frozen(bool) when it is stopped and goes on;
+	// one that has Connections() int is asked how many it has.
 	Process func(namespace string) store.Store
 	// Lag, if not nil, is how long each call takes before, and again after, the
 	// store's step. A call that is cut off before it is surely not applied; one

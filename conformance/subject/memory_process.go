@@ -47,6 +47,9 @@ func (l *local) Freeze() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.thawed = make(chan struct{})
+	if f, ok := l.store.(interface{ Frozen(bool) }); ok {
+		f.Frozen(true)
+	}
 	return nil
 }
 
@@ -57,6 +60,9 @@ func (l *local) Thaw() error {
 	if l.thawed != nil {
 		close(l.thawed)
 		l.thawed = nil
+		if f, ok := l.store.(interface{ Frozen(bool) }); ok {
+			f.Frozen(false)
+		}
 	}
 	return nil
 }

@@ -1,0 +1,96 @@
+package mutants
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/anarchon-go/anarchon/conformance/kit"
+	"github.com/anarchon-go/anarchon/core/model"
+	"github.com/anarchon-go/anarchon/core/store"
+)
+
+// files are stores by name, each with a format and with fields that a later
+// version wrote. The rules are the model's, which has neither.
+type files struct {
+	make func() *model.Store
+	bend fileBend
+
+	mu     sync.Mutex
+	byName map[string]*file
+}
+
+// fileBend is what is wrong with the way in which the stores are opened and
+// written.
+type fileBend uint8
+
+const (
+	filesGood       fileBend = iota
+	openNewer                // a newer format is not looked at
+	touchNewer               // it is refused after the set-up was made anew
+	dropUnknown              // a finish writes the record whole
+	setUpInTwoSteps          // two who set it up at once each make their own
+)
+
+type file struct {
+	*model.Store
+	format  int
+	unknown []string
+	touched int
+}
+
+func newFiles(kind store.Kind, s Setting) *files {
+	return &files{
+		make:   func() *model.Store { return model.New(options(kind, model.NoFault, s)) },
+		byName: map[string]*file{},
+	}
+}
+
+// Open opens a store, which is new the first time.
+func (f *files) Open(name string) (store.Store, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	x := f.byName[name]
+	if x == nil || f.bend == setUpInTwoSteps {
+		x = &file{Store: f.make(), format: 1}
+		f.byName[name] = x
+	}
+	if x.format > 1 && f.bend != openNewer {
+		if f.bend == touchNewer {
+			x.touched++
+		}
+		return nil, fmt.Errorf("%w: it has format %d, this plugin knows 1", store.ErrStoreFormat, x.format)
+	}
+	return fileView{x, f}, nil
+}
+
+// Tamper changes a store past its rules.
+func (f *files) Tamper(name string, what kit.Tampering) ([]string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	x := f.byName[name]
+	switch what {
+	case kit.Newer:
+		x.format++
+		return nil, nil
+	case kit.Unknown:
+		x.unknown = []string{"a field of every run", "a field of every job"}
+		return x.unknown, nil
+	}
+	return slices.Concat([]string{fmt.Sprintf("format %d", x.format), fmt.Sprintf("touched %d", x.touched)}, x.unknown), nil
+}
+
+type fileView struct {
+	*file
+	all *files
+}
+
+func (v fileView) Finish(ctx context.Context, req store.FinishRequest) (store.FinishAnswer, error) {
+	if v.all.bend == dropUnknown {
+		v.all.mu.Lock()
+		v.unknown = nil
+		v.all.mu.Unlock()
+	}
+	return v.file.Store.Finish(ctx, req)
+}
