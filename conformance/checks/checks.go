@@ -15,6 +15,7 @@ func All() []kit.Check {
 	return slices.Concat(
 		describe(), claim(), taken(), retry(), fence(), lease(), overlap(), late(), finish(),
 		attempts(), memory(), history(), recall(), names(), invalid(), unknown(), batch(), kill(),
+		linear(), explore(),
 		process(), link(), clock(), format(), server(),
 	)
 }

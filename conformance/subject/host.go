@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,7 +38,8 @@ type hostTask struct {
 	Claim  store.ClaimRequest
 }
 
-// hostWord is what it says when it has claimed.
+// hostWord is what it says when it has claimed. It travels as gob: in JSON a status
+// or a verdict that is not set has no spelling.
 type hostWord struct {
 	Answer store.ClaimAnswer
 	PID    int // of the plugin
@@ -66,7 +68,7 @@ func hostMain(in io.Reader, out io.Writer) int {
 	if err != nil {
 		word.Error = err.Error()
 	}
-	if err := json.NewEncoder(out).Encode(word); err != nil || word.Error != "" {
+	if err := gob.NewEncoder(out).Encode(word); err != nil || word.Error != "" {
 		return 1
 	}
 	_, _ = io.Copy(io.Discard, lines)
@@ -98,7 +100,7 @@ func (p *Plugin) StartHost(ctx context.Context, namespace string, req store.Clai
 	}
 	_, err = h.input.Write(append(task, '\n'))
 	if err == nil {
-		err = json.NewDecoder(out).Decode(&h.word)
+		err = gob.NewDecoder(out).Decode(&h.word)
 	}
 	if err == nil && h.word.Error != "" {
 		err = errors.New(h.word.Error)
