@@ -16,6 +16,8 @@ type driver struct {
 	m          *machine
 	executions map[*run]context.CancelCauseFunc
 	calls      sync.WaitGroup // calls to the store that have not ended
+	told       []Event        // of this turn
+	deadline   *deadline      // of the calls of this turn so far
 }
 
 // loop feeds the machine and does what it says, until a graceful stop is over.
@@ -45,6 +47,12 @@ func (d *driver) loop(ctx context.Context) error {
 		d.m.tick(d.now())
 		for _, a := range d.m.take() {
 			d.do(base, a)
+		}
+		d.endTurn()
+		if len(d.told) > 0 { // all at once: whoever tells them on need not be woken for each
+			d.events.put(d.told...)
+			clear(d.told)
+			d.told = d.told[:0]
 		}
 		d.setHealth(d.m.health.err())
 		if d.m.idle() {
@@ -87,24 +95,24 @@ func (d *driver) do(ctx context.Context, a action) {
 	r := a.run
 	switch a.kind {
 	case doClaim:
-		call(d, ctx, a.timeout, d.store.Claim, d.m.claimRequest(r), func(m *machine, now instant, ans store.ClaimAnswer, err error) {
+		call(d, d.deadlineOf(ctx, a.timeout), d.store.Claim, d.m.claimRequest(r), func(m *machine, now instant, ans store.ClaimAnswer, err error) {
 			m.claimAnswered(now, r, ans, err)
 		})
 	case doBeat:
-		call(d, ctx, a.timeout, d.store.Heartbeat, d.m.heartbeatRequest(r), func(m *machine, now instant, ans store.HeartbeatAnswer, err error) {
+		call(d, d.deadlineOf(ctx, a.timeout), d.store.Heartbeat, d.m.heartbeatRequest(r), func(m *machine, now instant, ans store.HeartbeatAnswer, err error) {
 			m.beatAnswered(now, r, ans, err)
 		})
 	case doFinish:
-		call(d, ctx, a.timeout, d.store.Finish, d.m.finishRequest(r), func(m *machine, now instant, ans store.FinishAnswer, err error) {
+		call(d, d.deadlineOf(ctx, a.timeout), d.store.Finish, d.m.finishRequest(r), func(m *machine, now instant, ans store.FinishAnswer, err error) {
 			m.finishAnswered(now, r, ans, err)
 		})
 	case doRecall:
-		call(d, ctx, a.timeout, d.store.Unfinished, store.UnfinishedRequest{Jobs: a.names}, func(m *machine, now instant, ans store.UnfinishedAnswer, err error) {
+		call(d, d.deadlineOf(ctx, a.timeout), d.store.Unfinished, store.UnfinishedRequest{Jobs: a.names}, func(m *machine, now instant, ans store.UnfinishedAnswer, err error) {
 			m.recallAnswered(now, ans, err)
 		})
 	case doHistory:
 		j := a.job
-		call(d, ctx, a.timeout, d.store.History, store.HistoryRequest{Job: j.spec.Name, Limit: catchUpHistory}, func(m *machine, now instant, ans store.HistoryAnswer, err error) {
+		call(d, d.deadlineOf(ctx, a.timeout), d.store.History, store.HistoryRequest{Job: j.spec.Name, Limit: catchUpHistory}, func(m *machine, now instant, ans store.HistoryAnswer, err error) {
 			m.historyAnswered(now, j, ans, err)
 		})
 	case doStart:
@@ -114,7 +122,42 @@ func (d *driver) do(ctx context.Context, a action) {
 			cancel(a.cause)
 		}
 	case doEvent:
-		d.events.put(a.event)
+		d.told = append(d.told, a.event)
+	}
+}
+
+// deadline is the context of calls that begin together and have the same time: a
+// thousand jobs that are due at once need one timer, not a thousand.
+type deadline struct {
+	ctx     context.Context
+	cancel  context.CancelFunc
+	timeout time.Duration
+	users   atomic.Int32
+}
+
+func (l *deadline) release() {
+	if l.users.Add(-1) == 0 {
+		l.cancel()
+	}
+}
+
+// deadlineOf returns a deadline for one call of this turn.
+func (d *driver) deadlineOf(ctx context.Context, timeout time.Duration) *deadline {
+	if d.deadline == nil || d.deadline.timeout != timeout {
+		d.endTurn()
+		d.deadline = &deadline{timeout: timeout}
+		d.deadline.ctx, d.deadline.cancel = context.WithTimeout(ctx, timeout)
+		d.deadline.users.Store(1) // the turn itself
+	}
+	d.deadline.users.Add(1)
+	return d.deadline
+}
+
+// endTurn lets go of the turn's deadline; its calls may still use it.
+func (d *driver) endTurn() {
+	if d.deadline != nil {
+		d.deadline.release()
+		d.deadline = nil
 	}
 }
 
@@ -124,7 +167,7 @@ const overdue = time.Second
 
 // call asks the store on a goroutine of its own and brings exactly one answer to
 // the machine, also from a store that hangs or panics: that one is unknown.
-func call[Q, A any](d *driver, ctx context.Context, timeout time.Duration, verb func(context.Context, Q) (A, error), req Q, answer func(*machine, instant, A, error)) {
+func call[Q, A any](d *driver, dl *deadline, verb func(context.Context, Q) (A, error), req Q, answer func(*machine, instant, A, error)) {
 	var answered atomic.Bool
 	reply := func(ans A, err error) {
 		if answered.CompareAndSwap(false, true) {
@@ -136,9 +179,8 @@ func call[Q, A any](d *driver, ctx context.Context, timeout time.Duration, verb 
 		reply(none, fmt.Errorf("%w: %s", store.ErrUnknown, fmt.Sprintf(format, args...)))
 	}
 	d.calls.Go(func() {
-		ctx, cancel := context.WithTimeout(ctx, timeout)
-		defer cancel()
-		hung := time.AfterFunc(timeout+overdue, func() { unknown("the call did not end %v after its deadline", overdue) })
+		defer dl.release()
+		hung := time.AfterFunc(dl.timeout+overdue, func() { unknown("the call did not end %v after its deadline", overdue) })
 		returned := false
 		defer func() {
 			hung.Stop()
@@ -151,7 +193,7 @@ func call[Q, A any](d *driver, ctx context.Context, timeout time.Duration, verb 
 			}
 			unknown("the store ended its goroutine")
 		}()
-		ans, err := verb(ctx, req)
+		ans, err := verb(dl.ctx, req)
 		returned = true
 		reply(ans, err)
 	})

@@ -32,14 +32,12 @@ func newEventQueue(o Options) *eventQueue {
 	return q
 }
 
-func (q *eventQueue) put(e Event) {
+func (q *eventQueue) put(events ...Event) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.events) >= maxQueued {
-		q.dropped++
-		return
-	}
-	q.events = append(q.events, e)
+	fit := min(len(events), maxQueued-len(q.events))
+	q.events = append(q.events, events[:fit]...)
+	q.dropped += len(events) - fit
 	q.ready.Signal()
 }
 
