@@ -236,3 +236,32 @@ func TestNext(t *testing.T) {
 		}
 	}
 }
+
+func TestCertify(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits 5 s for a store to forget")
+	}
+	plugin, err := sqlitePlugin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs := filepath.Join(t.TempDir(), "jobs.yaml")
+	if err := os.WriteFile(jobs, []byte("jobs:\n- {name: good, schedule: every 5m}\n- {name: bad, schedule: every 2s, jitter: 1s}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := said(t, "certify", "-plugin", plugin, "-config", "path="+filepath.Join(t.TempDir(), "new.db"), "-jobs", jobs)
+	for _, want := range []string{"SQLite", "by age    for ever  5", "by count  any       201 runs", "safe", "REFUSED", "jitter is 1s, half the smallest gap is 1s"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the output lacks %q", want)
+		}
+	}
+	if code != exitFailed || !strings.Contains(errs, "not certified: 1 of 2 jobs") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	if t.Failed() {
+		t.Logf("%s", out)
+	}
+	if code, _, errs := said(t, "certify", "-plugin", plugin, "-scaled", "1s"); code != exitUsage || !strings.Contains(errs, "at least 2s") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+}
