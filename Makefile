@@ -95,6 +95,10 @@ microbench: setup ## Go benchmarks of all packages
 	$(GO) test -run='^$$' -bench=. -benchmem ./core/... ./storekit/... ./plugins/...
 	$(GO) -C bench test -run='^$$' -bench=. -benchmem ./...
 
+.PHONY: release
+release: setup ## command and plugins for Linux, amd64 and arm64, with checksums, into dist/
+	@scripts/release.sh
+
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf bin report
+	rm -rf bin dist report
