@@ -88,8 +88,8 @@ func (l *load) callers(t testing.TB, n int, span time.Duration, claim func(conte
 
 // raw is the server's own limit: the same script with the same arguments, from
 // as few bytes and as little work on this side as can be. Each connection has
-// depth commands on the way at a time.
-func (l *load) raw(t testing.TB, b *Backend, server string, conns, depth, rounds int) float64 {
+// depth commands on the way at a time, for a span or for so many rounds.
+func (l *load) raw(t testing.TB, b *Backend, server string, conns, depth, rounds int, span time.Duration) float64 {
 	t.Helper()
 	u, err := url.Parse(server)
 	if err != nil {
@@ -129,11 +129,15 @@ func (l *load) raw(t testing.TB, b *Backend, server string, conns, depth, rounds
 		}
 	}
 	var wg sync.WaitGroup
+	var answered atomic.Int64
 	begin := time.Now()
 	for _, s := range streams {
 		wg.Go(func() {
 			r := bufio.NewReaderSize(s.conn, 64<<10)
 			for _, round := range s.rounds {
+				if time.Since(begin) > span {
+					return
+				}
 				if _, err := s.conn.Write(round); err != nil {
 					t.Error(err)
 					return
@@ -144,11 +148,12 @@ func (l *load) raw(t testing.TB, b *Backend, server string, conns, depth, rounds
 						return
 					}
 				}
+				answered.Add(int64(depth))
 			}
 		})
 	}
 	wg.Wait()
-	return float64(conns*depth*rounds) / time.Since(begin).Seconds()
+	return float64(answered.Load()) / time.Since(begin).Seconds()
 }
 
 // skipAnswer reads past the answer of a claim, one text.
