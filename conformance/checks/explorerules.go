@@ -109,7 +109,9 @@ func play(r *kit.Run, clients []*kit.Client, job string, script []scriptStep) *r
 	}
 	p.act(len(script), scriptStep{verb: actRecall})
 	p.act(len(script), scriptStep{verb: actHistory})
-	return rec.History()
+	h := rec.History()
+	h.InTurn()
+	return h
 }
 
 func (p *player) act(n int, a scriptStep) error {

@@ -142,13 +142,25 @@ func (o *Op) won() bool {
 	return o.Claim != nil && o.Class == Answered && o.Claimed.Verdict == store.VerdictWon
 }
 
-// byCall orders calls as they were made.
+// byCall orders calls as they were made. Sorts by it are stable: of calls at the same
+// moment the one that returned first stays first.
 func byCall(a, b *Op) int {
-	return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Return, b.Return), cmp.Compare(a.Process, b.Process))
+	return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Return, b.Return))
 }
 
 // Sort puts the calls in the order in which they were made.
 func (h *History) Sort() { slices.SortStableFunc(h.Ops, byCall) }
+
+// InTurn makes the times of calls that were made one after the other say so, also
+// where the clock stood still between them. The calls must be in their order.
+func (h *History) InTurn() {
+	last := time.Duration(-1)
+	for _, o := range h.Ops {
+		o.Call = max(o.Call, last+1)
+		o.Return = max(o.Return, o.Call)
+		last = o.Return
+	}
+}
 
 // with returns a history of the same store with other calls.
 func (h *History) with(ops []*Op) *History { return &History{About: h.About, Kind: h.Kind, Ops: ops} }
