@@ -55,9 +55,9 @@ func (o *Op) outcome() string {
 	case o.Class != Answered:
 		return o.Class.String()
 	case o.Claim != nil:
-		return claimedText(o.Claimed) + nowText(o.Claimed.Now)
+		return claimedText(o.Claimed) + nowText(o.Claimed.Now) + untilText(o.won(), o.Claimed.Now, o.Claimed.Left)
 	case o.Heartbeat != nil:
-		return yes(o.Beaten.Renewed, "renewed") + nowText(o.Beaten.Now)
+		return yes(o.Beaten.Renewed, "renewed") + nowText(o.Beaten.Now) + untilText(o.Beaten.Renewed, o.Beaten.Now, o.Heartbeat.Lease)
 	case o.Finish != nil:
 		return yes(o.Finished.Recorded, "recorded") + nowText(o.Finished.Now)
 	case o.Unfinished != nil:
@@ -115,6 +115,14 @@ func nowText(now int64) string {
 		return ""
 	}
 	return " @ " + store.Time(now).Format("15:04:05.000")
+}
+
+// untilText tells when the lease that a call gave ends.
+func untilText(gave bool, now int64, lease time.Duration) string {
+	if !gave || now == 0 || lease == 0 {
+		return ""
+	}
+	return ", lease until " + store.Time(now+ms(lease)).Format("05.000")
 }
 
 func clip(s string) string {
