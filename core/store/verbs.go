@@ -140,7 +140,7 @@ type Attempt struct {
 	Reason     Reason
 	Status     Status
 	HandedOver bool  // interrupted because its runner gave the lease back
-	StartedAt  int64 // the store's clock at the grant, Unix milliseconds; 0 where it has none
+	StartedAt  int64 // the store's clock at the grant, Unix milliseconds; 0 where it keeps no times
 	EndedAt    int64 // 0 while running
 	Error      string
 }

@@ -29,10 +29,10 @@ func TestThroughputBudget(t *testing.T) {
 		url = sharedURL(t)
 	}
 	o := map[string]any{"url": url, "namespace": freshNamespace(), "callTimeout": "10s"}
-	const callers, span = 256, 1200 * time.Millisecond
+	const callers, span = 256, 300 * time.Millisecond
 	plugin, client := throughPlugin(t, o), newPublisher(t, open(t, o), url, callers)
 	var claims, publishes []float64
-	for round := range 6 {
+	for round := range 30 {
 		c, p := claimRate(t, plugin, callers, span), client.rate(t, span)
 		if round > 0 { // the first warms up
 			claims, publishes = append(claims, c), append(publishes, p)

@@ -177,7 +177,7 @@ func (l *link) onError(err error) {
 	}
 	text := err.Error()
 	if m := publishDenied.FindStringSubmatch(text); m != nil {
-		err := notApplied("the user may not publish to %q: %w; grant it, the README lists what the plugin needs", m[1], err)
+		err := notApplied("the user may not publish to %q: %w; grant it, docs/nats.md lists what the plugin needs", m[1], err)
 		l.failAll(err, func(r *request) bool { return r.subject == m[1] })
 		return
 	}

@@ -17,5 +17,5 @@
 // decide.go and drift.go decide and do no I/O; link.go carries requests, connect.go
 // keeps it connected, and api.go asks JetStream; claim.go, finish.go and history.go
 // are the verbs; setup.go is the start, and home.go the start again when streams
-// are gone. See the plugin's README for what the server must be.
+// are gone. See docs/nats.md for what the server must be.
 package natsstore

@@ -11,7 +11,7 @@ import (
 	"github.com/anarchon-go/anarchon/core/store"
 )
 
-// needed is what the README says that a user must be allowed to publish, for the
+// needed is what docs/nats.md says that a user must be allowed to publish, for the
 // default namespace and prefixes.
 var needed = []string{
 	"anarchon.default.*.*.*",

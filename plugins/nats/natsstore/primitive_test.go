@@ -11,7 +11,7 @@ import (
 // TestWhyNotMessageIDs keeps the reasons for the primitive that claims use. The
 // other candidate, the server's table of message ids, is rebuilt after a restart
 // from the messages that are still there, and it does not say whose the message
-// is. If this fails, the server became better at it, and the README is to be
+// is. If this fails, the server became better at it, and docs/nats.md is to be
 // changed.
 func TestWhyNotMessageIDs(t *testing.T) {
 	dir := t.TempDir()

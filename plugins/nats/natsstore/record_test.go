@@ -89,12 +89,16 @@ func FuzzParseStored(f *testing.F) {
 	f.Add([]byte(`{"message":{"subject":"s","seq":7,"data":"eyJpZCI6IngifQ==","time":"2026-01-01T00:00:00Z"}}`))
 	f.Add([]byte(`{"message":{"hdrs":"TkFUUy8xLjANCk5hdHMtU3RyZWFtLVNvdXJjZTogcyA3DQoNCg=="}}`))
 	f.Add([]byte(`{"error":{"code":404,"err_code":10037}}`))
+	f.Add([]byte(`{"stream":"s","seq":17}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s, err := parseStored(b, find{"stream", "subject"})
 		if err == nil && s != nil && (s.record == nil || s.Status == 0) {
 			t.Errorf("%s is read as %+v", b, s)
 		}
 		p := parseAck(reply{data: b})
+		if seq, ok := plainAck(b); ok && decodeAck(b).seq != seq {
+			t.Errorf("%s is read as %d, and as %+v by the decoder", b, seq, decodeAck(b))
+		}
 		if n := p.outcomes(); n != 1 {
 			t.Errorf("%s is read as %d outcomes: %+v", b, n, p)
 		}
@@ -109,6 +113,32 @@ func (p published) outcomes() (n int) {
 		}
 	}
 	return n
+}
+
+func TestPlainAck(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		seq  uint64 // 0: left to the decoder
+	}{
+		{`{"stream":"anarchon_x_claims","seq":17}`, 17},
+		{`{"stream":"s","seq":18446744073709551615}`, 18446744073709551615},
+		{`{"stream":"s","seq":18446744073709551616}`, 0},
+		{`{"stream":"s","seq":0}`, 0},
+		{`{"stream":"s","seq":017}`, 0},
+		{`{"stream":"s","seq":-1}`, 0},
+		{`{"stream":"s","seq":}`, 0},
+		{`{"stream":"s","seq":1`, 0},
+		{`{"stream":"s","seq":1,"duplicate":true}`, 0},
+		{`{"stream":"s","domain":"d","seq":1}`, 0},
+		{`{"stream":"","seq":1}`, 0},
+		{`{"stream":"a\"b","seq":1}`, 0},
+		{`{"error":{"code":503},"stream":"s","seq":1}`, 0},
+		{``, 0},
+	} {
+		if seq, ok := plainAck([]byte(c.text)); seq != c.seq && ok || ok != (c.seq > 0) {
+			t.Errorf("%s is read as %d, %v; want %d", c.text, seq, ok, c.seq)
+		}
+	}
 }
 
 func TestOriginOf(t *testing.T) {

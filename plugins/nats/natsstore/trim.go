@@ -38,6 +38,12 @@ const trimQueue = 1024
 
 const trimTimeout = 10 * time.Second
 
+// trimRest is how many times as long as a trim took the trimmer rests after it. The
+// server counts a job's messages for it, which costs more than a claim does: under
+// load trims must not take the place of claims. Each drops whatever is too much, so
+// histories get a little longer then, and short again.
+const trimRest = 9
+
 func newTrimmer(log *slog.Logger, trim func(ctx context.Context, job string, size int) error) *trimmer {
 	ctx, stop := context.WithCancel(context.Background())
 	t := &trimmer{trim: trim, log: log, jobs: make(chan trimJob, trimQueue), stop: stop, seen: map[string]*trimState{}}
@@ -78,11 +84,16 @@ func (t *trimmer) run(ctx context.Context) {
 			t.mu.Lock()
 			t.seen[j.name].queued = false
 			t.mu.Unlock()
+			start := time.Now()
 			bounded, cancel := context.WithTimeout(ctx, trimTimeout)
 			err := t.trim(bounded, j.name, j.size)
 			cancel()
 			if err != nil && ctx.Err() == nil {
 				t.log.Info("the history of a job was not trimmed; it is tried again after later runs", "job", j.name, "error", err)
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(min(trimRest*time.Since(start), trimTimeout)):
 			}
 		}
 	}

@@ -22,10 +22,10 @@ import (
 func TestThroughputBudget(t *testing.T) {
 	budget.Only(t)
 	url := brokerURL(t)
-	const callers, span = 256, 1200 * time.Millisecond
+	const callers, span = 1024, 300 * time.Millisecond
 	plugin, client := throughPlugin(t, fresh(t, url)), newPublisher(t, url, callers)
 	var claims, publishes []float64
-	for round := range 6 {
+	for round := range 30 {
 		c, p := claimRate(t, plugin, callers, span), client.rate(t, span)
 		if round > 0 { // the first warms up
 			claims, publishes = append(claims, c), append(publishes, p)

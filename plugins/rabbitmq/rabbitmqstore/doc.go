@@ -16,6 +16,6 @@
 // history.go and drift.go decide and do no I/O; session.go is one connection,
 // attach.go its beginning, write.go and deliver.go its two directions, and
 // link.go keeps one session after the other alive; verbs.go and backend.go are
-// what the SDK calls. See the plugin's README for what the broker must be, and
+// what the SDK calls. See docs/rabbitmq.md for what the broker must be, and
 // docs/adr/0008-rabbitmq-stream.md for why it is a stream.
 package rabbitmqstore

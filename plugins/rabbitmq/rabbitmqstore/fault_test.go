@@ -177,7 +177,7 @@ func TestRestarts(t *testing.T) {
 	}
 	// Stopped as by its operator first, and not killed at the end of the patience:
 	// a broker killed within moments of its very first stream forgets that it has
-	// streams; see the README.
+	// streams; see docs/rabbitmq.md.
 	start := time.Now()
 	if err := c.Stop(t.Context()); err != nil {
 		t.Fatal(err)

@@ -93,7 +93,7 @@ func broker(t testing.TB) *containers.Container {
 }
 
 // mortal is the broker for a test that kills it. One that is killed within moments
-// of its very first stream forgets that it has streams; see the README.
+// of its very first stream forgets that it has streams; see docs/rabbitmq.md.
 func mortal(t testing.TB) *containers.Container {
 	t.Helper()
 	c := broker(t)
