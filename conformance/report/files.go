@@ -1,8 +1,6 @@
 package report
 
 import (
-	"bytes"
-	"encoding/json"
 	"encoding/xml"
 	"fmt"
 	"os"
@@ -10,13 +8,13 @@ import (
 	"time"
 
 	"github.com/anarchon-go/anarchon/conformance/kit"
-	"github.com/anarchon-go/anarchon/conformance/verdict"
 )
 
 // The files that [Report.Write] makes.
 const (
-	JSONFile  = "conformance.json"
+	JSONFile  = "conformance.json" // the [Certificate]
 	JUnitFile = "junit.xml"
+	HTMLFile  = "conformance.html"
 )
 
 // Write writes the files, and those that checks attached, into a directory, which is
@@ -39,6 +37,13 @@ func (r *Report) Write(dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, JUnitFile), x, 0o644); err != nil {
 		return err
 	}
+	h, err := r.HTML()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, HTMLFile), h, 0o644); err != nil {
+		return err
+	}
 	for _, res := range r.Results {
 		for _, f := range res.Files {
 			if err := os.WriteFile(filepath.Join(dir, filepath.Base(f.Name)), f.Data, 0o644); err != nil {
@@ -47,85 +52,6 @@ func (r *Report) Write(dir string) error {
 		}
 	}
 	return nil
-}
-
-type jsonReport struct {
-	Report      int             `json:"report"` // of this layout; fields are only added to it
-	Subject     kit.About       `json:"subject"`
-	Description jsonDescription `json:"description"`
-	Seed        uint64          `json:"seed,string"` // JSON's numbers are too small
-	Started     time.Time       `json:"started"`
-	Seconds     float64         `json:"seconds"`
-	Line        string          `json:"line"`
-	Verdict     verdict.Verdict `json:"verdict"`
-	Checks      []jsonCheck     `json:"checks"`
-	Counts      map[string]int  `json:"counts"`
-}
-
-type jsonDescription struct {
-	Kind     string        `json:"kind"`
-	Strategy string        `json:"strategy,omitempty"`
-	Memory   string        `json:"memory"`
-	Clock    string        `json:"clock"`
-	Fenced   bool          `json:"fenced"`
-	History  bool          `json:"history"`
-	Product  string        `json:"product"`
-	Settings []jsonSetting `json:"settings,omitempty"`
-	Warnings []string      `json:"warnings,omitempty"`
-	Format   int           `json:"format"`
-}
-
-type jsonSetting struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-}
-
-type jsonCheck struct {
-	ID       string       `json:"id"`
-	Promises []string     `json:"promises"`
-	Says     string       `json:"says"`
-	Outcome  kit.Outcome  `json:"outcome"`
-	Reason   string       `json:"reason,omitempty"`
-	Calls    []string     `json:"calls,omitempty"`
-	Figures  []kit.Figure `json:"figures,omitempty"`
-	Files    []string     `json:"files,omitempty"`
-	Seconds  float64      `json:"seconds"`
-}
-
-// JSON is the report for machines.
-func (r *Report) JSON() ([]byte, error) {
-	d := r.Description
-	j := jsonReport{
-		Report: 1, Subject: r.Subject, Seed: r.Seed, Started: r.Started.UTC(), Seconds: seconds(r.Took),
-		Line: r.Line(), Verdict: r.Verdict, Counts: map[string]int{},
-		Description: jsonDescription{
-			Kind: d.Kind.String(), Strategy: d.Strategy, Memory: d.Memory.String(), Clock: d.Clock.String(), Fenced: d.Fenced,
-			History: d.History, Product: d.Product, Warnings: d.Warnings, Format: d.Format,
-		},
-	}
-	for _, x := range d.Settings {
-		j.Description.Settings = append(j.Description.Settings, jsonSetting(x))
-	}
-	for _, o := range kit.Outcomes() {
-		j.Counts[o.String()] = 0
-	}
-	for _, res := range r.Results {
-		j.Counts[res.Outcome.String()]++
-		var files []string
-		for _, f := range res.Files {
-			files = append(files, f.Name)
-		}
-		j.Checks = append(j.Checks, jsonCheck{
-			ID: res.Check.ID, Promises: res.Check.Promises, Says: res.Check.Says, Outcome: res.Outcome,
-			Reason: res.Reason, Calls: res.Calls, Figures: res.Figures, Files: files, Seconds: seconds(res.Took),
-		})
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	err := enc.Encode(j)
-	return b.Bytes(), err
 }
 
 func seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
