@@ -171,8 +171,8 @@ func (c *chaos) thawIfThere(h *host) error {
 	return c.thaw(h)
 }
 
-// calm mends everything, stops all, starts one, and waits two leases. Late are the
-// runs that are unfinished then.
+// calm mends everything, stops all, starts one, and waits two leases, and the margin
+// if need be. Late are the runs that are unfinished then.
 func (c *chaos) calm() (late []store.UnfinishedRun, err error) {
 	var errs []error
 	for _, u := range c.undo {
@@ -194,17 +194,19 @@ func (c *chaos) calm() (late []store.UnfinishedRun, err error) {
 	if err := start("A").Do(c.Play); err != nil {
 		return nil, err
 	}
-	if err := c.sleep(time.Now().Add(2 * c.timing.Lease)); err != nil {
-		return nil, err
-	}
-	if c.kind == store.KindLease {
+	began := time.Now()
+	for until := time.Now().Add(2 * c.timing.Lease); ; until = time.Now().Add(200 * time.Millisecond) {
+		if err := c.sleep(until); err != nil || c.kind != store.KindLease {
+			return nil, err
+		}
 		ans, err := c.probe.Unfinished(c.ctx, store.UnfinishedRequest{})
 		if err != nil {
 			return nil, err
 		}
-		late = ans.Runs
+		if late = ans.Runs; len(late) == 0 || time.Since(began) > 2*c.timing.Lease+c.timing.Margin {
+			return late, nil
+		}
 	}
-	return late, nil
 }
 
 // sockets are the directories of plugins' sockets that are left in the play's own.

@@ -162,6 +162,10 @@ func (p *Play) tellNews() {
 // await waits until an instance has said a line that matches; it may have done so
 // before. The error says what was waited for.
 func (p *Play) await(what string, within time.Duration, match func(hostprog.Line) bool) (hostprog.Line, error) {
+	return p.awaitIn(p.ctx, what, within, match)
+}
+
+func (p *Play) awaitIn(ctx context.Context, what string, within time.Duration, match func(hostprog.Line) bool) (hostprog.Line, error) {
 	deadline := time.NewTimer(within)
 	defer deadline.Stop()
 	for seen := 0; ; {
@@ -175,8 +179,8 @@ func (p *Play) await(what string, within time.Duration, match func(hostprog.Line
 		}
 		select {
 		case <-news:
-		case <-p.ctx.Done():
-			return hostprog.Line{}, context.Cause(p.ctx)
+		case <-ctx.Done():
+			return hostprog.Line{}, context.Cause(ctx)
 		case <-deadline.C:
 			return hostprog.Line{}, fmt.Errorf("waited %v in vain for this: %s", within, what)
 		}

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"syscall"
@@ -19,15 +20,32 @@ func start(lanes ...string) Step {
 			}
 		}
 		for _, lane := range lanes {
-			h := p.hosts[lane]
-			if _, err := p.await(h.name+" is up", 2*patience, func(l hostprog.Line) bool {
-				return l.What == "ready" && l.Instance == h.name
-			}); err != nil {
-				return fmt.Errorf("%w; it said\n%s", err, h.words)
+			if err := p.awaitUp(p.hosts[lane]); err != nil {
+				return err
 			}
 		}
 		return nil
 	}}
+}
+
+// awaitUp waits until an instance is up. That it ended instead is an error.
+func (p *Play) awaitUp(h *host) error {
+	ctx, cancel := context.WithCancelCause(p.ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-h.gone:
+			cancel(fmt.Errorf("%s ended", h.name))
+		case <-ctx.Done():
+		}
+	}()
+	_, err := p.awaitIn(ctx, h.name+" is up", 2*patience, func(l hostprog.Line) bool {
+		return l.What == "ready" && l.Instance == h.name
+	})
+	if err != nil {
+		return fmt.Errorf("%w; it said\n%s", err, h.words)
+	}
+	return nil
 }
 
 // startBefore is start, in time for the slot at time zero.
@@ -36,7 +54,7 @@ func startBefore(lanes ...string) Step {
 	do := s.Do
 	s.Do = func(p *Play) error {
 		if err := do(p); err != nil {
-			return err
+			return fmt.Errorf("%w: %w", errTooSlow, err)
 		}
 		if time.Until(p.zero) < 300*time.Millisecond {
 			return errTooSlow
