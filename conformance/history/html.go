@@ -51,14 +51,16 @@ type drawnCall struct {
 
 type drawnLease struct {
 	X, Y, Height, Width int
+	TextX, TextY        int
+	Attempt             int
 	Says                string
-	Open                bool // it goes on below
 }
 
 const (
 	rowHeight   = 22 // of a moment at which something happened
 	columnWidth = 58
-	laneWidth   = 20
+	laneWidth   = 76 // of a slot
+	barWidth    = 26
 	headHeight  = 46
 	minCall     = 16
 )
@@ -74,12 +76,12 @@ func newDrawing(h *History) *drawing {
 	scale := newScale(ops)
 	lanes := slotsOf(ops)
 	d.Height = scale.foot() + rowHeight
-	x := laneWidth / 2
+	x := 4
 	laneOf := map[int64]int{}
 	for _, slot := range lanes {
 		laneOf[slot] = x
 		d.Columns = append(d.Columns, drawnColumn{slotText(slot), x + laneWidth/2, headHeight, d.Height})
-		x += laneWidth + 44
+		x += laneWidth
 	}
 	columnOf := map[string]int{}
 	for _, p := range processes(ops) {
@@ -87,7 +89,7 @@ func newDrawing(h *History) *drawing {
 		d.Columns = append(d.Columns, drawnColumn{p, x + columnWidth/2, headHeight, d.Height})
 		x += columnWidth
 	}
-	d.Width = x + laneWidth/2
+	d.Width = x + 4
 	for i, o := range ops {
 		d.Calls = append(d.Calls, drawCall(i+1, o, ops[0].Call, columnOf[o.Process], scale))
 	}
@@ -113,8 +115,10 @@ func drawCall(n int, o *Op, begin time.Duration, x int, s scale) drawnCall {
 
 func drawLease(l leaseBar, x int, s scale) drawnLease {
 	from, to := s.at(s.local(l.from)), s.at(s.local(l.to))
+	// Attempts take turns between left and right, so that two leases at once show.
+	x += laneWidth/2 - barWidth - 1 + (l.attempt+1)%2*(barWidth+2)
 	return drawnLease{
-		X: x + 2, Width: laneWidth - 4, Y: from, Height: max(3, to-from), Open: to >= s.foot(),
+		X: x, Width: barWidth, Y: from, Height: max(3, to-from), TextX: x + barWidth/2, TextY: from + 12, Attempt: l.attempt,
 		Says: fmt.Sprintf("attempt %d of %s, token %d", l.attempt, clip(l.holder), l.token),
 	}
 }

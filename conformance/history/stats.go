@@ -117,7 +117,7 @@ func (s Stats) Lacks(kind store.Kind) (missing []string) {
 			missing = append(missing, fmt.Sprintf("%d %s (at least %d)", got, what, least))
 		}
 	}
-	need("calls", s.Calls, 300)
+	need("calls", s.Calls, 200)
 	need("runs claimed by two processes at once", s.Contended, 5)
 	need("lost answers", s.Lost+s.Unheard, 5)
 	need("attempts finished", s.Ended, 5)

@@ -37,8 +37,8 @@ type Traffic struct {
 
 const (
 	jobsAtOnce = 2
-	partLength = 10 // leases
-	slotEvery  = 2  // leases
+	partLength = 12 // leases
+	slotEvery  = 3  // leases
 	perProcess = 2  // workers
 )
 
@@ -183,7 +183,7 @@ func (w *Worker) hold(ctx context.Context, req store.ClaimRequest, a store.Claim
 		return nil
 	case fate == 1:
 		end.Outcome, end.Error = store.OutcomeFailed, "it went wrong"
-	case fate < 4 && w.t.Kind == store.KindLease:
+	case fate < 5 && w.t.Kind == store.KindLease:
 		end.Outcome = store.OutcomeReleased
 	}
 	_, err := settle(ctx, w, func(ctx context.Context, s store.Store) (store.FinishAnswer, error) { return s.Finish(ctx, end) })
