@@ -223,3 +223,29 @@ func small(t *testing.T, h *history.History, j history.Judgement) {
 		t.Errorf("%d of %d calls are left, which is not small", len(least.Ops), len(j.Culprit.Ops))
 	}
 }
+
+// Each step that makes a history small is sound: what was legal stays legal.
+func TestReductionsAreSound(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(6) {
+		all := model.New(model.Options{})
+		h := record(t, seed, store.KindLease, 2*time.Second, func() store.Store { return newFlaky(all, seed, false) })
+		taken := model.New(model.Options{ClaimOnly: &model.ClaimOnly{}})
+		for _, h := range []*history.History{h, record(t, seed, store.KindClaimOnly, 2*time.Second, func() store.Store { return newFlaky(taken, seed, false) })} {
+			for step, list := range history.Reductions(h, 12) {
+				smaller := 0
+				for _, less := range list {
+					if j := history.Judge(less, 0); j.Verdict != history.Legal {
+						t.Errorf("seed %d, %v store: a right history is %v after %q: %s\n%s", seed, h.Kind, j.Verdict, step, j.Reason, history.Ladder(less))
+					}
+					if len(less.Ops) < len(h.Ops) {
+						smaller++
+					}
+				}
+				if smaller == 0 {
+					t.Errorf("seed %d: %q left nothing out", seed, step)
+				}
+			}
+		}
+	}
+}
