@@ -199,11 +199,10 @@ func (c *chaos) calm() (late []store.UnfinishedRun, err error) {
 		if err := c.sleep(until); err != nil || c.kind != store.KindLease {
 			return nil, err
 		}
-		ans, err := c.probe.Unfinished(c.ctx, store.UnfinishedRequest{})
-		if err != nil {
+		if late, err = c.unfinished(); err != nil {
 			return nil, err
 		}
-		if late = ans.Runs; len(late) == 0 || time.Since(began) > 2*c.timing.Lease+c.timing.Margin {
+		if len(late) == 0 || time.Since(began) > 2*c.timing.Lease+c.timing.Margin {
 			return late, nil
 		}
 	}

@@ -298,39 +298,6 @@ func (p *Play) end() (*Record, error) {
 	return &p.rec, errors.Join(errs...)
 }
 
-// recall asks the store what it remembers.
-func (p *Play) recall() error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), patience)
-	defer cancel()
-	history := map[string][]store.Attempt{}
-	for _, j := range p.jobs {
-		req := store.HistoryRequest{Job: j.Name, Limit: store.MaxHistory}
-		for {
-			ans, err := p.probe.History(ctx, req)
-			if err != nil {
-				return fmt.Errorf("history of %q: %w", j.Name, err)
-			}
-			history[j.Name] = append(history[j.Name], ans.Attempts...)
-			if req.Page = ans.Next; ans.Next == "" {
-				break
-			}
-		}
-		slices.Reverse(history[j.Name])
-	}
-	var open []store.UnfinishedRun
-	if p.kind == store.KindLease {
-		ans, err := p.probe.Unfinished(ctx, store.UnfinishedRequest{})
-		if err != nil {
-			return fmt.Errorf("unfinished runs: %w", err)
-		}
-		open = ans.Runs
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.rec.History, p.rec.Open = history, open
-	return nil
-}
-
 // orphans finds the plugins that outlived their instances.
 func (p *Play) orphans() error {
 	p.mu.Lock()

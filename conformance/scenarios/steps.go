@@ -256,9 +256,11 @@ func staleFinish(job string, attempt int, probe string) Step {
 		if err != nil {
 			return err
 		}
-		ans, err := p.probe.Finish(p.ctx, store.FinishRequest{Job: job, Slot: l.Slot, Token: store.Token(l.Token), Outcome: store.OutcomeSuccess})
-		p.probed(probe, pick(ans.Recorded, "recorded", "lost"))
-		return err
+		return p.ask(func(ctx context.Context) error {
+			ans, err := p.probe.Finish(ctx, store.FinishRequest{Job: job, Slot: l.Slot, Token: store.Token(l.Token), Outcome: store.OutcomeSuccess})
+			p.probed(probe, pick(ans.Recorded, "recorded", "lost"))
+			return err
+		})
 	}}
 }
 
@@ -266,11 +268,11 @@ func staleFinish(job string, attempt int, probe string) Step {
 // count.
 func countAttempts(job, probe string) Step {
 	return Step{Says: "the store is asked how many attempts count", Kind: store.KindLease, Do: func(p *Play) error {
-		ans, err := p.probe.Unfinished(p.ctx, store.UnfinishedRequest{Jobs: []string{job}})
+		runs, err := p.unfinished()
 		if err != nil {
 			return err
 		}
-		for _, r := range ans.Runs {
+		for _, r := range runs {
 			p.probed(probe, fmt.Sprintf("attempt %d, %d counted", r.Attempt, r.Counted))
 		}
 		return nil
