@@ -20,7 +20,7 @@ func TestSeriesPassTheTruth(t *testing.T) {
 	kitTest(t)
 	t.Parallel()
 	claimOnly := []model.ClaimOnly{bounded, {NoClock: true}, {NoFence: true, NoClock: true}}
-	names := []string{"none", "network", "stalls"}
+	names := []string{"none", "network", "slow", "stalls"}
 	for _, id := range []string{"linear/shared", "linear/cut-off", "explore/rules", "explore/names"} {
 		c, ok := checks.Get(id)
 		if !ok {
@@ -30,8 +30,8 @@ func TestSeriesPassTheTruth(t *testing.T) {
 			for _, kind := range []store.Kind{store.KindLease, store.KindClaimOnly} {
 				t.Run(fmt.Sprintf("%s/%v/seed %d", id, kind, seed), func(t *testing.T) {
 					t.Parallel()
-					i := seed % 3
-					setting := mutants.Setting{Lag: lags[names[i]], ClaimOnly: claimOnly[i]}
+					i := int(seed)
+					setting := mutants.Setting{Lag: lags[names[i%len(names)]], ClaimOnly: claimOnly[i%len(claimOnly)]}
 					res := judge(t, seed, c, func() kit.Subject { return mutants.Model(kind, model.NoFault, setting) })
 					if res.Outcome != kit.Pass {
 						t.Errorf("a right store is judged wrongly\n%s", res.Text())

@@ -22,12 +22,14 @@ func explore() []kit.Check {
 		Promises: []string{"R-CLAIM-2", "R-CLAIM-1", "R-CLAIM-7", "R-CLAIM-10", "R-OVERLAP-1", "R-TOKEN-3", "R-FINISH-1"},
 		Says:     "thirty random scripts of claims, repeats, renewals, ends, recalls and pauses, one call after the other: each answer is the one that the rules give",
 		Causes:   "a rule that holds alone and not together with another; see the script",
+		Limit:    4 * time.Minute,
 		Do:       exploreRules,
 	}, {
 		ID:       "explore/names",
 		Promises: []string{"R-NAME-1"},
 		Says:     "sixty random sets of job names, each set of names that differ by very little: all names work, and are different jobs",
 		Causes:   "names that are joined, escaped, folded, normalised, trimmed or cut on their way into a key",
+		Limit:    4 * time.Minute,
 		Do:       exploreNames,
 	}}
 }

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	record "github.com/anarchon-go/anarchon/conformance/history"
@@ -22,56 +22,77 @@ func linear() []kit.Check {
 		Promises: []string{"R-CLAIM-1", "R-CLAIM-2", "R-TOKEN-1", "R-TOKEN-3", "R-LEASE-1", "R-LEASE-2", "R-HISTORY-3"},
 		Says:     "six processes with two instances each claim, renew, freeze, hand over, take over and end runs of the same jobs, answers go unheard and claims arrive twice: there is an order of all calls in which the rules give every answer that was given",
 		Causes:   "steps that are not atomic: what is read before the lock, or written after it; a clock read before the lock; see the calls, and the files",
+		Limit:    linearLimit,
 		Do:       func(r *kit.Run) { linearCheck(r, 0) },
 	}, {
 		ID:       "linear/cut-off",
 		Promises: []string{"R-ERROR-3", "R-CLAIM-1", "R-CLAIM-2", "R-FINISH-1"},
 		Says:     "the same, and callers cut some calls off after 0 to 3 ms: a call without an answer did its work once or not at all, one that was said not to have been applied did nothing",
 		Causes:   "an error after the write says not applied; a call that is cut off is half done, or done twice",
+		Limit:    linearLimit,
 		Do:       func(r *kit.Run) { linearCheck(r, 3*time.Millisecond) },
 	}}
 }
 
 const (
-	linearTurn = 2500 * time.Millisecond // after which it is looked at what has happened
-	linearMost = 12 * time.Second
+	linearTurn  = 2500 * time.Millisecond // after which it is looked at what has happened
+	linearMost  = 40 * time.Second        // that it goes on if too little has
+	linearLimit = 3 * time.Minute
+	linearPace  = 12 // calls, of the usual length, that a lease lasts for at least
 )
 
 // linearCheck lets the traffic run until enough has happened, and judges it.
 func linearCheck(r *kit.Run, cutOff time.Duration) {
 	kind := r.Description().Kind
-	rec := record.NewRecorder(fmt.Sprintf("%v, %s", kind, r.Description().Product), kind)
-	t := &traffic.Traffic{
-		Recorder: rec, Kind: kind, Seed: uint64(r.IntN(1 << 30)), Lease: r.Lease() / 4, Slot: r.Slot, CutOff: cutOff,
-		Job:     func(part, i int) string { return r.Job(fmt.Sprintf("j%d-%d", part, i)) },
-		History: r.Description().History,
-	}
+	rec := record.NewRecorder(fmt.Sprintf("%v store, %s", kind, r.Description().Product), kind)
+	var stores []store.Store
 	for _, c := range r.Open(processes) {
-		t.Stores = append(t.Stores, asStore{c})
+		stores = append(stores, asStore{c})
 	}
-	workers := t.Workers()
+	lease := r.Lease() / 4
 	lacks := []string{"anything"}
-	for len(lacks) > 0 && rec.Elapsed() < linearMost {
-		work, cancel := context.WithTimeout(r.Context(), linearTurn)
-		var once sync.Once
+	for turn := 0; len(lacks) > 0 && rec.Elapsed() < linearMost; turn++ {
+		t := &traffic.Traffic{
+			Recorder: rec, Kind: kind, History: r.Description().History, Stores: stores, Seed: uint64(r.IntN(1 << 30)),
+			Lease: lease, Slot: r.Slot, CutOff: cutOff,
+			Job: func(part, i int) string { return r.Job(fmt.Sprintf("j%d-%d-%d", turn, part, i)) },
+		}
+		workers := t.Workers()
+		work, cancel := context.WithTimeout(r.Context(), max(linearTurn, 20*lease))
 		r.Parallel(len(workers), func(i int) {
 			if err := workers[i].Run(r.Context(), work); err != nil {
-				once.Do(func() { r.Fatalf("a request that breaks no rule was answered with an error that says so: %v", err) })
+				r.Fatalf("a request that breaks no rule was answered with an error that says so: %v", err)
 			}
 		})
 		cancel()
-		lacks = rec.History().Stats().Lacks(kind)
-	}
-	if err := t.Settle(r.Context()); err != nil {
-		r.Fatalf("an error where an answer is due: %v", err)
+		if err := t.Settle(r.Context()); err != nil {
+			r.Fatalf("an error where an answer is due: %v", err)
+		}
+		h := rec.History()
+		lacks = h.Stats().Lacks(kind)
+		// On a machine that is overloaded runs would end before anybody could take
+		// them over.
+		lease = min(max(lease, linearPace*usualCall(h)), 2*time.Second)
 	}
 	h := rec.History()
-	lacks = h.Stats().Lacks(kind)
-	r.Figure("calls", "%v", h.Stats())
+	r.Figure("calls", "%v, leases of %v at last", h.Stats(), lease)
 	judge(r, h)
 	if len(lacks) > 0 { // a history that is illegal is proof however short it is
 		r.Inconclusive("within %v too little happened to prove anything: %s", kit.Wait(rec.Elapsed()), strings.Join(lacks, ", "))
 	}
+}
+
+// usualCall is how long half of the calls take at most.
+func usualCall(h *record.History) time.Duration {
+	var took []time.Duration
+	for _, o := range h.Ops {
+		took = append(took, o.Return-o.Call)
+	}
+	if len(took) == 0 {
+		return 0
+	}
+	slices.Sort(took)
+	return took[len(took)/2]
 }
 
 // judge ends the check if no order of the calls follows the rules. What is left of
@@ -81,7 +102,8 @@ func judge(r *kit.Run, h *record.History) {
 	j := record.Judge(h, 0)
 	r.Figure("judged", "%d jobs, in %v", j.Jobs, kit.Wait(time.Since(began)))
 	switch j.Verdict {
-	case record.Legal:
+	case record.Legal: // kept, so that it can be judged again
+		attachFile(r, "history.jsonl", func(b *bytes.Buffer) error { return h.Write(b) })
 		return
 	case record.Unknown:
 		r.Inconclusive("the calls could not be judged: %s", j.Reason)
@@ -93,17 +115,18 @@ func judge(r *kit.Run, h *record.History) {
 
 // attach leaves the whole history, and what is left of it as a page.
 func attach(r *kit.Run, h, least *record.History) {
-	for name, f := range map[string]func(*bytes.Buffer) error{
-		"history.jsonl": func(b *bytes.Buffer) error { return h.Write(b) },
-		"least.jsonl":   func(b *bytes.Buffer) error { return least.Write(b) },
-		"least.html":    func(b *bytes.Buffer) error { return record.HTML(b, least) },
-	} {
-		var b bytes.Buffer
-		if err := f(&b); err != nil {
-			r.Inconclusive("writing %s: %v", name, err)
-		}
-		r.Attach(name, b.Bytes())
+	attachFile(r, "history.jsonl", func(b *bytes.Buffer) error { return h.Write(b) })
+	attachFile(r, "least.jsonl", func(b *bytes.Buffer) error { return least.Write(b) })
+	attachFile(r, "least.html", func(b *bytes.Buffer) error { return record.HTML(b, least) })
+}
+
+// attachFile leaves a file in the report's directory.
+func attachFile(r *kit.Run, name string, write func(*bytes.Buffer) error) {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		r.Inconclusive("writing %s: %v", name, err)
 	}
+	r.Attach(name, b.Bytes())
 }
 
 // asStore is a client as a store, for what works with stores.
