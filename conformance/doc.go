@@ -11,7 +11,8 @@
 //	-plugin DIR_OR_BINARY  what is judged
 //	-variant NAME          of the plugin's conformance.yaml
 //	-config key=value      an option of the plugin, over the variant's; repeatable
-//	-report DIR            write conformance.json and junit.xml
+//	-report DIR            write conformance.json and junit.xml, and what checks leave:
+//	                       the history of one that failed, to be judged again, and a page
 //	-seed N                repeat the random draws of an earlier run
 //	-run TestConformance/lease/length
 //	                       one check, or one family without the last part
@@ -49,4 +50,5 @@
 //	verdict   the lists of expected checks, and the judgement
 //	report    table, JSON, JUnit
 //	mutants   stores with one fault each, and the check that must catch it
+//	history   what many callers saw: recorded, judged as a whole, made small, drawn
 package conformance
