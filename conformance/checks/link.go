@@ -155,10 +155,9 @@ func lostFinish(r *kit.Run) {
 	c, way := r.OpenLinked()
 	other := r.Open(1)[0]
 	lost := 0
-	for n := 0; n < 6 && lost < 2; n++ {
+	for n := 0; n < 10 && lost < 2; n++ {
 		job := r.Job(fmt.Sprintf("j%d", n))
-		warm := c.Renew(c.Win(r.Ask(job+" warm", 0, "a")), kit.Long)
-		c.Record(warm, store.OutcomeSuccess, "")
+		warmUp(r, c)
 		req := r.Ask(job, 0, "a")
 		req.Lease = 2 * kit.Long
 		g := c.Win(req)
@@ -178,6 +177,7 @@ func lostFinish(r *kit.Run) {
 		if renewed {
 			notRefused(r, "a heartbeat", err)
 		}
+		warmUp(r, c)
 
 		way.Swallow()
 		ctx, cancel = r.Within(patience)
@@ -193,15 +193,59 @@ func lostFinish(r *kit.Run) {
 			lost++
 			notRefused(r, "a finish", err)
 		}
-		for _, c := range []*kit.Client{other, mended(r, c)} {
-			c.Record(g, store.OutcomeSuccess, "text")
-		}
+		other.Record(g, store.OutcomeSuccess, "text")
+		finishAgain(r, c, g)
 		wantAttempt(r, other, job, g, store.StatusSuccess, false)
 	}
 	if lost == 0 {
-		r.Inconclusive("of 6 answers to a finish that were thrown away none was to one that had reached the store")
+		r.Inconclusive("of 10 answers to a finish that were thrown away none was to one that had reached the store")
 	}
 	r.Figure("lost answers to a finish", "%d", lost)
+}
+
+// warmUp uses every verb of the process's side of a run, on several connections if
+// it has them: what has to be done once on each, is done.
+func warmUp(r *kit.Run, c *kit.Client) {
+	mended(r, c)
+	r.Parallel(4, func(i int) {
+		g := c.Win(r.Ask(r.Job(fmt.Sprintf("warm %d %s", i, store.NewClaimID())), 0, "a"))
+		beatAgain(r, c, g)
+		finishAgain(r, c, g)
+	})
+}
+
+// finishAgain finishes again as soon as the process can do it.
+func finishAgain(r *kit.Run, c *kit.Client, g kit.Grant) {
+	for end := time.Now().Add(recovery); ; r.Sleep(50 * time.Millisecond) {
+		ctx, cancel := r.Within(2 * time.Second)
+		a, err := c.TryFinishContext(ctx, g.End(store.OutcomeSuccess, "text"))
+		cancel()
+		switch {
+		case err == nil && a.Recorded:
+			return
+		case err == nil:
+			r.Fatalf("a finish whose answer was lost, repeated with the same outcome, is answered lost")
+		case time.Now().After(end):
+			r.Fatalf("%v after its way to the store was made whole, %s still can't finish: %v", recovery, c.Name(), err)
+		}
+	}
+}
+
+// beatAgain renews as soon as the process can do it again.
+func beatAgain(r *kit.Run, c *kit.Client, g kit.Grant) {
+	for end := time.Now().Add(recovery); ; r.Sleep(50 * time.Millisecond) {
+		ctx, cancel := r.Within(2 * time.Second)
+		a, err := c.TryHeartbeatContext(ctx, g.Beat(kit.Long))
+		cancel()
+		switch {
+		case err == nil && a.Renewed:
+			return
+		case err == nil:
+			r.Fatalf("a heartbeat of a live attempt is answered lost")
+		case time.Now().After(end):
+			r.Fatalf("%v after its way to the store was made whole, %s still can't renew: %v", recovery, c.Name(), err)
+		}
+	}
 }
 
 func notInvalid(r *kit.Run, what string, err error) {

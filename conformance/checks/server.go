@@ -72,18 +72,24 @@ type tries struct {
 	errs    []error
 }
 
-// claimAround claims while something happens to the server at about the same time.
+// claimAround claims while something happens to the server: one half of the claims
+// are made before or at about the same time, the other half afterwards.
 func claimAround(r *kit.Run, p []*kit.Client, n int, happens func()) tries {
 	t := tries{make([]store.ClaimRequest, n), make([]kit.Claimed, n), make([]error, n)}
 	for i := range n {
 		t.reqs[i] = r.Ask(r.Job(fmt.Sprintf("try %d %s", i, store.NewClaimID())), 0, "a")
 	}
+	happened := make(chan struct{})
 	r.Parallel(n+1, func(i int) {
 		if i == n {
+			defer close(happened)
 			happens()
 			return
 		}
-		r.Sleep(time.Duration(i) * 3 * time.Millisecond)
+		if i >= n/2 {
+			<-happened
+		}
+		r.Sleep(time.Duration(i%(n/2)) * 4 * time.Millisecond)
 		ctx, cancel := r.Within(2 * time.Second)
 		defer cancel()
 		called := time.Now()
