@@ -253,9 +253,6 @@ func (p *picture) run(s placed) {
 		class = "open"
 	}
 	p.rect(p.x(s.At), p.x(s.end), y, max(each-4, 1), class, fmt.Sprintf("%s runs %s %s, attempt %d: %s", s.Instance, s.Job, p.slot(s.Slot), s.Attempt, s.how))
-	if each < 14 || p.x(s.end)-p.x(s.At) < 70 {
-		return
-	}
 	label := fmt.Sprintf("%s #%d", p.slot(s.Slot), s.Attempt)
 	if s.Reason != "scheduled" {
 		label += " " + s.Reason
@@ -263,7 +260,9 @@ func (p *picture) run(s placed) {
 	if s.Job != job {
 		label = s.Job + " " + label
 	}
-	p.text(p.x(s.At)+6, y+15, "inside", label)
+	if each >= 14 && p.x(s.end)-p.x(s.At) > 6.5*float64(len(label))+8 {
+		p.text(p.x(s.At)+6, y+15, "inside", label)
+	}
 }
 
 // calls draws claims and heartbeats on their lanes.

@@ -76,9 +76,14 @@ func (r *Record) act(what string, nth int) Act {
 // run is one execution of a handler, as its instance told it.
 type run struct {
 	hostprog.Line           // its "started"
-	end           time.Time // zero: it was never told
+	end           time.Time // when its handler returned, or its instance died; zero: it was never told
 	how           string    // the event that ended it: "succeeded", "lost", ...; or what was done: "kill -9"
 	handed        bool
+}
+
+// same reports whether a line is about this execution.
+func (r *run) same(l hostprog.Line) bool {
+	return r.Instance == l.Instance && r.Job == l.Job && r.Slot == l.Slot && r.Attempt == l.Attempt
 }
 
 // lane is where it ran.
@@ -93,11 +98,19 @@ func (r *Record) runs(job string) []run {
 			if job == "" || l.Job == job {
 				runs = append(runs, run{Line: l})
 			}
+		case "returned":
+			for i := range runs {
+				if s := &runs[i]; s.same(l) && s.end.IsZero() {
+					s.end = l.At
+				}
+			}
 		case "succeeded", "failed", "interrupted", "lost", "unrecorded", "stuck":
 			for i := range runs {
-				s := &runs[i]
-				if s.Instance == l.Instance && s.Job == l.Job && s.Slot == l.Slot && s.Attempt == l.Attempt && s.how == "" {
-					s.end, s.how, s.handed = l.At, l.What, l.Handed
+				if s := &runs[i]; s.same(l) && s.how == "" {
+					s.how, s.handed = l.What, l.Handed
+					if s.end.IsZero() {
+						s.end = l.At
+					}
 				}
 			}
 		}
@@ -106,7 +119,10 @@ func (r *Record) runs(job string) []run {
 		s := &runs[i]
 		for _, a := range r.Acts {
 			if s.how == "" && a.Lane == s.lane() && a.At.After(s.At) && (a.What == "kill -9" || a.What == "ended") {
-				s.end, s.how = a.At, a.What
+				s.how = a.What
+				if s.end.IsZero() {
+					s.end = a.At
+				}
 			}
 		}
 	}

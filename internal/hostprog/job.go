@@ -83,14 +83,16 @@ func (j Job) core(w *writer) core.Job {
 	return c
 }
 
-// run takes its time, and tells when its context is cancelled.
+// run takes its time, and tells when its context is cancelled and when it returns.
 func (j Job) run(ctx context.Context, run core.Run, w *writer) error {
-	defer context.AfterFunc(ctx, func() {
-		l := Line{What: "cancelled"}
+	tell := func(what string, cause error) {
+		l := Line{What: what}
 		l.of(run)
-		l.failed(context.Cause(ctx))
+		l.failed(cause)
 		w.write(l)
-	})()
+	}
+	defer tell("returned", nil)
+	defer context.AfterFunc(ctx, func() { tell("cancelled", context.Cause(ctx)) })()
 	timer := time.NewTimer(j.Takes)
 	defer timer.Stop()
 	cancelled := ctx.Done()

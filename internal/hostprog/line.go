@@ -17,7 +17,7 @@ import (
 type Line struct {
 	At       time.Time     `json:"at"`
 	Instance string        `json:"instance"`
-	What     string        `json:"what"` // a core event such as "started", or "claim", "heartbeat", "finish", "cancelled", "plugin", "ready", "stopped"
+	What     string        `json:"what"` // a core event such as "started", or "claim", "heartbeat", "finish", "cancelled", "returned", "plugin", "ready", "stopped"
 	Job      string        `json:"job,omitempty"`
 	Slot     int64         `json:"slot,omitempty"`
 	Last     int64         `json:"last,omitempty"` // of the slots skipped together, from Slot on
