@@ -32,7 +32,6 @@ type taken struct {
 
 // onRun is a call as it concerns one run: a history is reduced to it.
 type onRun struct {
-	slot    int64
 	attempt *store.Attempt // what a history says of the run
 	proven  bool           // a history without it says that it is not there
 }
@@ -158,7 +157,7 @@ func byRun(ops []*Op) [][]*Op {
 		}
 		for _, slot := range slots {
 			c := *o
-			c.run = onRun{slot: slot, proven: o.Page.Next == "" && len(slots) <= smallest}
+			c.run = onRun{proven: o.Page.Next == "" && len(slots) <= smallest}
 			if i := slices.IndexFunc(o.Page.Attempts, func(a store.Attempt) bool { return a.Slot == slot }); i >= 0 {
 				c.run.attempt = &o.Page.Attempts[i]
 			}

@@ -37,7 +37,7 @@ const FileVersion = 1
 // Bounds of what [Read] takes.
 const (
 	maxLine = 16 << 20 // a page of 10 000 attempts fits
-	maxOps  = 1_000_000
+	maxOps  = 100_000
 	maxTime = time.Duration(forever) / 2
 )
 
@@ -92,7 +92,7 @@ func Read(r io.Reader) (*History, error) {
 		return nil, fmt.Errorf("history: line %d: %w", n+1, err)
 	}
 	if n == 0 {
-		return nil, errors.New("history: the file is empty; its first line must begin with {\"anarchon-history\":")
+		return nil, errors.New("history: the file is empty; its first line must say which version of the format it has")
 	}
 	return h, nil
 }

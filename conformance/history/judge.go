@@ -1,7 +1,6 @@
 package history
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -47,9 +46,9 @@ type Judgement struct {
 	Ops   int
 }
 
-// DefaultSteps is how many steps of the model a job's history may take to judge:
-// some seconds.
-const DefaultSteps = 2_000_000
+// DefaultSteps is how many steps of the model a job's history may take to judge. A
+// history that can be judged takes a few for each call; this many take seconds.
+const DefaultSteps = 300_000
 
 // Judge judges a history. It searches up to steps steps of the model for each job,
 // 0 for [DefaultSteps]: the same history gets the same verdict on every machine.
@@ -62,8 +61,7 @@ func Judge(h *History, steps int) Judgement {
 	for _, of := range h.byJob() {
 		j.Jobs++
 		resolved, err := resolve(h.Kind, of.ops)
-		var missing *missingError
-		if errors.As(err, &missing) {
+		if err != nil {
 			if j.Verdict == Legal {
 				j.Verdict, j.Reason = Unknown, fmt.Sprintf("job %q: %v", of.job, err)
 			}
@@ -134,11 +132,12 @@ const forever = int64(1) << 60
 // that follows the rules.
 func search(kind store.Kind, ops []*Op, steps int) (Verdict, []*Op) {
 	if kind == store.KindLease {
-		return newLeaseJudge(ops).rules().search(ops, limit(steps))
+		b := newBudget(steps)
+		return newLeaseJudge(ops, b).rules().search(ops, b)
 	}
 	verdict := Legal
 	for _, run := range byRun(ops) {
-		v, stuck := claimOnlyRules.search(run, limit(steps))
+		v, stuck := claimOnlyRules.search(run, newBudget(steps))
 		if v == Illegal {
 			return Illegal, stuck
 		}
@@ -147,7 +146,19 @@ func search(kind store.Kind, ops []*Op, steps int) (Verdict, []*Op) {
 	return verdict, nil
 }
 
-func (r rules) search(ops []*Op, steps int) (Verdict, []*Op) {
+// budget counts the steps that a search has left.
+type budget struct{ left atomic.Int64 }
+
+func newBudget(steps int) *budget {
+	b := &budget{}
+	b.left.Store(int64(limit(steps)))
+	return b
+}
+
+// spend takes a step, if there is one left.
+func (b *budget) spend() bool { return b.left.Add(-1) >= 0 }
+
+func (r rules) search(ops []*Op, b *budget) (Verdict, []*Op) {
 	calls := make([]porcupine.Operation, 0, len(ops))
 	for _, o := range ops {
 		if o.Class == NotApplied || o.Class == Invalid || o.Class == Lost && o.reads() || r.skip != nil && r.skip(o) {
@@ -159,12 +170,10 @@ func (r rules) search(ops []*Op, steps int) (Verdict, []*Op) {
 		}
 		calls = append(calls, c)
 	}
-	var left atomic.Int64
-	left.Store(int64(steps))
 	m := porcupine.NondeterministicModel{
 		Init: func() []any { return []any{r.init()} },
 		Step: func(state, input, _ any) []any {
-			if left.Add(-1) < 0 {
+			if !b.spend() {
 				return nil
 			}
 			o := input.(*Op)
@@ -181,7 +190,7 @@ func (r rules) search(ops []*Op, steps int) (Verdict, []*Op) {
 	switch {
 	case result == porcupine.Ok:
 		return Legal, nil
-	case left.Load() < 0:
+	case b.left.Load() < 0:
 		return Unknown, nil
 	}
 	return Illegal, stuck(ops, info)

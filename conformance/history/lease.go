@@ -29,6 +29,7 @@ type leaseState struct {
 type leaseJudge struct {
 	pending []*Op
 	rising  bool // the store's clock never went back
+	budget  *budget
 }
 
 // clockOrder is by how much, in milliseconds, the nows of changes of one job may be
@@ -38,8 +39,8 @@ const clockOrder = 10
 
 func isPending(o *Op) bool { return o.Class == Lost || o.InFlight }
 
-func newLeaseJudge(ops []*Op) *leaseJudge {
-	l := &leaseJudge{rising: clockRises(ops)}
+func newLeaseJudge(ops []*Op, b *budget) *leaseJudge {
+	l := &leaseJudge{rising: clockRises(ops), budget: b}
 	for _, o := range ops {
 		if isPending(o) && !o.reads() {
 			l.pending = append(l.pending, o)
@@ -126,6 +127,9 @@ func (l *leaseJudge) branches(s leaseState, o *Op) []leaseState {
 			if all[i].over[n/8]&(1<<(n%8)) != 0 || p.Call > o.Return {
 				continue
 			}
+			if !l.budget.spend() {
+				return nil
+			}
 			for _, next := range l.effects(all[i], p, o.Now()) {
 				next.over = mark(next.over, n)
 				if !slices.ContainsFunc(all, func(t leaseState) bool {
@@ -162,6 +166,9 @@ func (l *leaseJudge) effects(s leaseState, p *Op, by int64) (after []leaseState)
 		}
 		if l.rising && (e.At > by+clockOrder || e.At < s.now-clockOrder) {
 			continue
+		}
+		if !l.budget.spend() {
+			return nil
 		}
 		for _, job := range atEdge(s.job, e.At, p) {
 			if done(job, p, e) {

@@ -109,12 +109,16 @@ func cutAt(ops []*Op, end time.Duration) []*Op {
 // idle leaves out calls that changed nothing, as many at once as it can.
 func (m *minimiser) idle() {
 	before := m.ops
+	idle := map[*Op]bool{} // of all calls: of fewer it would be no less
+	for _, o := range m.ops {
+		idle[o] = m.changesNothing(o)
+	}
 	for size := len(m.ops); size >= 1; size /= 2 {
 		for from := 0; from < len(m.ops); {
 			to := min(from+size, len(m.ops))
 			rest := slices.Clone(m.ops[:from])
 			for _, o := range m.ops[from:to] {
-				if !m.changesNothing(o) {
+				if !idle[o] {
 					rest = append(rest, o)
 				}
 			}

@@ -2,6 +2,8 @@ package history
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -14,23 +16,30 @@ type Effect struct {
 	Token store.Token // that a claim was granted; 0 if it was not, or is no claim
 }
 
-// missingError says what a history lacks to be judged.
-type missingError struct{ what string }
-
-func (e *missingError) Error() string { return e.what }
+// mostTraces bounds, for a job, the calls without an answer times all its calls.
+const mostTraces = 4_000_000
 
 // resolve concludes, for each call of a job that was not answered, when it can have
 // taken effect, from the job's history as it was read after all else. It returns
-// the calls, those without an answer as copies with [Op.Maybe] set. A claim-only
-// store's calls need no times.
+// the calls, those without an answer as copies with [Op.Maybe] set; the error says
+// what the history lacks for that. A claim-only store's calls need no times.
 //
 // Nothing is concluded about whether it did: that is for the search to find out.
 // So it is enough that a call's true time is among the times, or, of a renewal, one
 // that nobody could tell from it.
 func resolve(kind store.Kind, ops []*Op) ([]*Op, error) {
 	open := func(o *Op) bool { return o.Class == Lost && !o.reads() && o.Maybe == nil }
-	if kind != store.KindLease || !slices.ContainsFunc(ops, open) {
+	unanswered := 0
+	for _, o := range ops {
+		if open(o) {
+			unanswered++
+		}
+	}
+	switch {
+	case kind != store.KindLease || unanswered == 0:
 		return ops, nil
+	case unanswered*len(ops) > mostTraces:
+		return nil, fmt.Errorf("%d of %d calls were not answered, which is too many", unanswered, len(ops))
 	}
 	last, err := lastReading(ops)
 	if err != nil {
@@ -71,13 +80,13 @@ func lastReading(ops []*Op) (*Op, error) {
 		}
 	}
 	if last == nil {
-		return nil, &missingError{"a call was not answered, and the job's whole history was never read, from which could be told if it took effect"}
+		return nil, errors.New("a call was not answered, and the job's whole history was never read, from which could be told if it took effect")
 	}
 	slots := map[int64]bool{}
 	size := store.MaxHistory
 	for _, o := range ops {
 		if o != last && o.Class == Answered && o.Return > last.Call {
-			return nil, &missingError{"a call was not answered, and the job's history was not read after all other calls: " + o.String() + " returned later"}
+			return nil, fmt.Errorf("a call was not answered, and the job's history was not read after all other calls: %v returned later", o)
 		}
 		if o.Claim != nil {
 			slots[o.Claim.Slot] = true
@@ -85,7 +94,7 @@ func lastReading(ops []*Op) (*Op, error) {
 		}
 	}
 	if len(slots) > size {
-		return nil, &missingError{"a call was not answered, and what it did may have been trimmed from the job's history"}
+		return nil, errors.New("a call was not answered, and what it did may have been trimmed from the job's history")
 	}
 	return last, nil
 }
