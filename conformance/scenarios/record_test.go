@@ -64,7 +64,7 @@ func TestPictureAndTimeline(t *testing.T) {
 	r.Done = ms(20_500)
 	res := &Result{Scenario: &Scenario{ID: 2, Title: "A <title> & more"}, Backend: "sqlite", Kind: store.KindLease, Record: r}
 	svg := Picture(res)
-	for _, want := range []string{"A &lt;title&gt; &amp; more", ">A holds #1<", "kill -9", "+0s #1", "skips +20s", "prefers-color-scheme:dark"} {
+	for _, want := range []string{"A &lt;title&gt; &amp; more", ">A holds #1<", "kill -9", "A runs j +0s, attempt 1: succeeded", "skips +20s", "prefers-color-scheme:dark"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("the picture lacks %q", want)
 		}
