@@ -43,7 +43,7 @@ Exit codes: 0 yes, 1 no or failed, 2 the command line is wrong.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(demoCommand(), scenariosCommand(), runsCommand(), nextCommand(), doctorCommand(), certifyCommand(), pluginCommand(), storeCommand())
+	root.AddCommand(demoCommand(), scenariosCommand(), runsCommand(), nextCommand(), doctorCommand(), certifyCommand(), conformCommand(), pluginCommand(), storeCommand())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see: %s --help", err, c.CommandPath())}
 	})

@@ -93,7 +93,7 @@ func (o runsOptions) show(ctx context.Context, out io.Writer, s store.Store, d s
 		return usageError{errors.New("a claim-only backend does not list unfinished runs; name the jobs whose history you want")}
 	}
 	for _, job := range o.jobs {
-		attempts, err := history(ctx, s, job, o.limit)
+		attempts, err := attemptsOf(ctx, s, job, o.limit)
 		if err != nil {
 			return err
 		}
@@ -104,8 +104,8 @@ func (o runsOptions) show(ctx context.Context, out io.Writer, s store.Store, d s
 	return nil
 }
 
-// history reads as many attempts of a job as asked for, page by page.
-func history(ctx context.Context, s store.Store, job string, limit int) ([]store.Attempt, error) {
+// attemptsOf reads as many attempts of a job as asked for, page by page.
+func attemptsOf(ctx context.Context, s store.Store, job string, limit int) ([]store.Attempt, error) {
 	var all []store.Attempt
 	req := store.HistoryRequest{Job: job}
 	for {

@@ -65,7 +65,7 @@ func (o runsOptions) look(ctx context.Context, out io.Writer, s store.Store, d s
 		}
 	}
 	for _, job := range *jobs {
-		attempts, err := history(ctx, s, job, limit)
+		attempts, err := attemptsOf(ctx, s, job, limit)
 		if err != nil {
 			return err
 		}
