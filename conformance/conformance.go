@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/anarchon-go/anarchon/conformance/kit"
+	"github.com/anarchon-go/anarchon/conformance/report"
 	"github.com/anarchon-go/anarchon/conformance/session"
 	"github.com/anarchon-go/anarchon/conformance/subject"
 )
@@ -48,10 +51,11 @@ func run(t *testing.T, o Options, again func(id string, seed uint64) string) {
 	}
 	out := openConsole(t)
 	out.printf("conformance of %s, seed %d: finding, building and opening the plugin", o.Plugin, o.Seed)
+	t.Attr("subject", label(o.Plugin, o.Variant)) // for readers of go test -json: which run was it?
 	words := &pluginLog{}
 	p, err := subject.Load(ctx, subject.Options{Path: o.Plugin, Variant: o.Variant, Config: o.Config, Logger: words.logger()})
 	if err != nil {
-		t.Fatalf("error: %v", err)
+		t.Fatalf("error: %v\n%s", err, failed(label(o.Plugin, o.Variant), "no check: error: "+err.Error()))
 	}
 	t.Cleanup(func() {
 		if err := p.Close(); err != nil {
@@ -60,10 +64,10 @@ func run(t *testing.T, o Options, again func(id string, seed uint64) string) {
 	})
 	s, err := session.Open(ctx, &kit.Suite{Subject: p, Seed: o.Seed}, p.Kind())
 	if err != nil {
-		t.Fatalf("error: %v", err)
+		t.Fatalf("error: %v\n%s", err, failed(label(o.Plugin, o.Variant), "no check: error: "+err.Error()))
 	}
 	t.Cleanup(func() {
-		finish(t, s, o.Report, out)
+		finish(t, s, label(o.Plugin, o.Variant), o.Report, out)
 		if text := words.String(); t.Failed() && text != "" {
 			t.Logf("the last warnings of plugins and host:\n%s", text)
 		}
@@ -94,15 +98,48 @@ func tell(t *testing.T, res kit.Result, again string) {
 	}
 }
 
+// label names a run: the plugin's directory and the variant.
+func label(plugin, variant string) string {
+	if variant == "" {
+		variant = "default"
+	}
+	return filepath.Base(plugin) + "/" + variant
+}
+
+// failed is a line that says on its own what failed, to be found in a long log.
+// scripts/conformance.sh repeats such lines at its end.
+func failed(label, what string) string {
+	what, _, _ = strings.Cut(what, "\n")
+	return fmt.Sprintf("conformance: FAILED %s: %s", label, what)
+}
+
+// failures are the lines of all that is wrong with a run.
+func failures(r *report.Report, label string) string {
+	var b strings.Builder
+	said := map[string]bool{}
+	for _, res := range r.Results {
+		if res.Outcome.Bad() {
+			said[fmt.Sprintf("%s: %v", res.Check.ID, res.Outcome)] = true
+			fmt.Fprintln(&b, failed(label, fmt.Sprintf("%s: %v: %s", res.Check.ID, res.Outcome, res.Reason)))
+		}
+	}
+	for _, p := range r.Verdict.Problems {
+		if !said[p] {
+			fmt.Fprintln(&b, failed(label, p))
+		}
+	}
+	return b.String()
+}
+
 // finish judges the run and writes the report, if a directory for it was given.
-func finish(t *testing.T, s *session.Session, dir string, out *consoleWriter) {
+func finish(t *testing.T, s *session.Session, label, dir string, out *consoleWriter) {
 	r, err := s.Close()
 	if err != nil {
 		t.Errorf("error: closing the subject: %v", err)
 	}
 	out.printf("%s", r.Table())
 	if !r.Verdict.OK {
-		t.Errorf("%s\n%s", r.Line(), r.Verdict)
+		t.Errorf("%s\n%s\n%s", r.Line(), r.Verdict, failures(r, label))
 	}
 	if dir == "" {
 		return

@@ -85,11 +85,12 @@ func TestDoor(t *testing.T) {
 				"fail     claim/one-winner", "rule:   R-CLAIM-1: Of all claims", "claims at once were granted; want exactly one", "usual causes: reading and writing in two steps",
 				"again:  go test ./conformance -plugin=" + plugin + " -run 'TestConformance/claim/one-winner$' -seed 5 -variant good",
 				"FAIL: plugin islands", "claim/one-winner: fail",
+				"conformance: FAILED " + filepath.Base(plugin) + "/good: claim/one-winner: fail: ",
 			},
 		}, {
 			"a plugin that hangs is an error, in time",
 			[]string{"-plugin", plugin, "-variant", "hang", "-test.run", "TestConformance/claim/running$"}, 1,
-			[]string{"error    claim/running", "was not answered in 10", "FAIL: plugin islands"},
+			[]string{"error    claim/running", "was not answered in 10", "FAIL: plugin islands", "/hang: claim/running: error: "},
 		}, {
 			"a plugin that panics fails",
 			[]string{"-plugin", plugin, "-variant", "panic", "-test.run", "TestConformance/claim/running$"}, 1,
@@ -113,7 +114,7 @@ func TestDoor(t *testing.T) {
 		}, {
 			"an unknown variant is refused",
 			[]string{"-plugin", plugin, "-variant", "none", "-test.run", "TestConformance"}, 1,
-			[]string{`there is no variant "none"; known are`},
+			[]string{`there is no variant "none"; known are`, "/none: no check: error: "},
 		}, {
 			"a plugin that is not there: every place tried",
 			[]string{"-plugin", "no/such", "-test.run", "TestConformance"}, 1,

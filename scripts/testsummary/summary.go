@@ -17,6 +17,7 @@ type event struct {
 	ImportPath string // of a package that is built, in build-output
 	Test       string
 	Output     string
+	Key, Value string // of an attr
 }
 
 // summary is what was seen so far. The zero value is ready to use.
@@ -24,12 +25,14 @@ type summary struct {
 	passed  int
 	failed  []string // package and test
 	skipped []string // with reason
+	causes  []string // what failing tests said about why
 	lines   []string // the closing line of each package that has tests
 	output  map[string][]string
+	subject map[string]string // by package: what its tests judge, if they say so; see add
 }
 
 func (s *summary) read(in io.Reader, out io.Writer) error {
-	s.output = map[string][]string{}
+	s.output, s.subject = map[string][]string{}, map[string]string{}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 64<<20) // one event can hold a long line of a test
 	for lines.Scan() {
@@ -49,6 +52,12 @@ func (s *summary) add(e event, out io.Writer) {
 	case "output":
 		s.output[key] = append(s.output[key], e.Output)
 		return
+	case "attr":
+		// The same package may run several times, on different subjects.
+		if e.Key == "subject" {
+			s.subject[e.Package] = e.Value
+		}
+		return
 	case "build-output":
 		fmt.Fprint(out, e.Output)
 		return
@@ -60,16 +69,22 @@ func (s *summary) add(e event, out io.Writer) {
 	delete(s.output, key)
 	if e.Test == "" {
 		s.endPackage(e, said, out)
+		delete(s.subject, e.Package)
 		return
+	}
+	named := key
+	if subject := s.subject[e.Package]; subject != "" {
+		named = subject + ": " + key
 	}
 	switch e.Action {
 	case "pass":
 		s.passed++
 	case "fail":
-		s.failed = append(s.failed, key)
+		s.failed = append(s.failed, named)
 		fmt.Fprint(out, strings.Join(said, ""))
+		s.causes = append(s.causes, causes(said)...)
 	case "skip":
-		s.skipped = append(s.skipped, key+": "+reason(said))
+		s.skipped = append(s.skipped, named+": "+reason(said))
 	}
 }
 
@@ -78,7 +93,7 @@ func (s *summary) add(e event, out io.Writer) {
 func (s *summary) endPackage(e event, said []string, out io.Writer) {
 	if e.Action == "fail" {
 		fmt.Fprint(out, strings.Join(said, ""))
-		if !slices.ContainsFunc(s.failed, func(f string) bool { return strings.HasPrefix(f, e.Package+" ") }) {
+		if !slices.ContainsFunc(s.failed, func(f string) bool { return strings.Contains(f, e.Package+" ") }) {
 			s.failed = append(s.failed, e.Package)
 		}
 	}
@@ -93,6 +108,22 @@ func (s *summary) endPackage(e event, said []string, out io.Writer) {
 	if e.Action != "fail" {
 		fmt.Fprintln(out, line)
 	}
+}
+
+// causeMark begins what a test says to be read at the end of a log: what failed
+// where, and why, in one line.
+const causeMark = ": FAILED "
+
+// causes are the lines of that kind in what a test said.
+func causes(said []string) []string {
+	var lines []string
+	for _, l := range said {
+		l = strings.TrimSpace(l)
+		if before, _, ok := strings.Cut(l, causeMark); ok && !strings.ContainsAny(before, " \t") {
+			lines = append(lines, l)
+		}
+	}
+	return lines
 }
 
 // reason is what a skipped test said besides its own name.
@@ -119,6 +150,9 @@ func (s *summary) close(out io.Writer) {
 	}
 	for _, t := range s.failed {
 		fmt.Fprintln(out, "FAILED:", t)
+	}
+	for _, l := range s.causes {
+		fmt.Fprintln(out, l)
 	}
 	word := "PASS"
 	if s.err() != nil {

@@ -57,6 +57,27 @@ func TestSummary(t *testing.T) {
 			closing: []string{"FAILED: a\n", "FAIL: 1 passed, 1 failed"},
 			err:     "1 tests or packages failed",
 		},
+		{
+			name: "a package that judges several subjects says which, and why at the end",
+			in: `{"Action":"attr","Package":"a","Test":"TestA","Key":"subject","Value":"redis/valkey"}
+{"Action":"output","Package":"a","Test":"TestA/b","Output":"    a.go:1: long story\n"}
+{"Action":"fail","Package":"a","Test":"TestA/b"}
+{"Action":"output","Package":"a","Test":"TestA","Output":"        conformance: FAILED redis/valkey: b: fail: it was late\n"}
+{"Action":"fail","Package":"a","Test":"TestA"}
+{"Action":"output","Package":"a","Output":"FAIL\ta\t0.1s\n"}
+{"Action":"fail","Package":"a"}
+{"Action":"attr","Package":"a","Test":"TestA","Key":"subject","Value":"nats/memory"}
+{"Action":"output","Package":"a","Test":"TestA/b","Output":"    a.go:2: no clock\n"}
+{"Action":"skip","Package":"a","Test":"TestA/b"}
+{"Action":"pass","Package":"a","Test":"TestA"}
+{"Action":"pass","Package":"a"}
+`,
+			closing: []string{
+				"FAILED: redis/valkey: a TestA/b\n", "FAILED: redis/valkey: a TestA\nconformance: FAILED redis/valkey: b: fail: it was late\n",
+				"skipped: nats/memory: a TestA/b: a.go:2: no clock\n",
+			},
+			err: "2 tests or packages failed",
+		},
 		{name: "nothing ran", in: "make: nothing\n", closing: []string{"FAIL: 0 passed"}, err: "no test passed"},
 	}
 	for _, tt := range tests {
