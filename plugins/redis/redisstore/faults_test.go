@@ -223,6 +223,7 @@ func TestFaultsInTheMiddle(t *testing.T) {
 	for name, fault := range faults {
 		for _, strategy := range strategies {
 			t.Run(name+"/"+strategy, func(t *testing.T) {
+				t.Parallel()
 				srv := startServer(t, "--appendonly", "yes", "--appendfsync", "always")
 				o := options{"url": srv.url(), "strategy": strategy}
 				b := open(t, o.with(options{"callTimeout": "300ms"}))

@@ -21,6 +21,7 @@ func TestLostAnswers(t *testing.T) {
 	for _, strategy := range strategies {
 		for _, way := range lostWays {
 			t.Run(strategy+"/"+way.name, func(t *testing.T) {
+				t.Parallel()
 				srv := startServer(t)
 				p := newProxy(t, srv.addr())
 				loseAnswers(t, srv, p, way.cut, options{"addrs": p.addr(), "strategy": strategy})

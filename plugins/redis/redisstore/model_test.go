@@ -40,6 +40,7 @@ func TestAgainstModel(t *testing.T) {
 	for n, v := range walks {
 		t.Run(fmt.Sprint(v.strategy, n), func(t *testing.T) {
 			needs(t, v.strategy)
+			t.Parallel()
 			kinds := map[string]int{}
 			for seed := range seeds {
 				w := newWalk(t, uint64(seed), v.more.with(options{"strategy": v.strategy}), v.memory, 0)
@@ -96,6 +97,7 @@ func TestWalkFindsFaults(t *testing.T) {
 				continue // needs callers at the same time; the conformance suite has them
 			}
 			t.Run(fmt.Sprint(v.strategy, "/", fault), func(t *testing.T) {
+				t.Parallel()
 				for seed := range uint64(60) {
 					w := newWalk(t, seed, v.more.with(options{"strategy": v.strategy}), v.memory, fault)
 					if w.walk(300) != nil {
