@@ -10,7 +10,7 @@ import (
 // Claim decides whether an instance may execute a run, in one atomic step.
 func (b *Backend) Claim(ctx context.Context, q store.ClaimRequest) (answer store.ClaimAnswer, err error) {
 	err = b.step(ctx, q.Job, func(j *job, now int64) error {
-		if err := b.checkID(j, &q); err != nil {
+		if err := b.folder.checkID(j, &q); err != nil {
 			return err
 		}
 		fingerprint := j.Fingerprint
@@ -22,23 +22,6 @@ func (b *Backend) Claim(ctx context.Context, q store.ClaimRequest) (answer store
 		return store.ClaimAnswer{}, err
 	}
 	return answer, nil
-}
-
-// checkID refuses a claim id that an unfinished run holds for another wish: it
-// could answer the one with the other's grant.
-func (b *Backend) checkID(j *job, q *store.ClaimRequest) error {
-	id := q.ID.String()
-	if r := find(j.Unfinished, q.Slot); r != nil && r.last().Claim == id && r.last().Instance == q.Instance {
-		return nil // this very wish
-	}
-	return b.folder.heads(func(other *job) error {
-		for _, r := range other.Unfinished {
-			if r.last().Claim == id {
-				return &store.InvalidError{Field: "claim id", Value: id, Rule: "a fresh one: this one is used for another job, slot or instance"}
-			}
-		}
-		return nil
-	})
 }
 
 // claim judges by the rules of docs/protocol.md, in their order: the first that

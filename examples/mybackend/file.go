@@ -40,9 +40,17 @@ func (j *job) encode() ([]byte, error) {
 // load reads a job. A writer replaces the file and never changes it, so what is
 // read is whole, with or without the lock.
 func (f folder) load(name string) (*job, error) {
-	file, err := os.Open(f.path(name))
+	j, err := f.loadFile(f.path(name))
+	if j != nil && j.Name == "" {
+		j.Name = name // it has no file yet
+	}
+	return j, err
+}
+
+func (f folder) loadFile(path string) (*job, error) {
+	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &job{Name: name}, nil
+		return new(job), nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", store.ErrNotApplied, err)

@@ -163,6 +163,26 @@ func TestErrorClasses(t *testing.T) {
 	}
 }
 
+// A link that a killed process left over is a hint, and no more.
+func TestLinkLeftOver(t *testing.T) {
+	b := opened(t, t.TempDir())
+	q := ask(b.now())
+	for _, target := range []string{"no-such-file", filepath.Base(b.folder.path("other"))} {
+		if err := os.Symlink(target, b.folder.link(q.ID.String())); err != nil {
+			t.Fatal(err)
+		}
+		if a, err := b.Claim(t.Context(), q); err != nil || a.Verdict != store.VerdictWon {
+			t.Errorf("with a link to %s: %+v, %v", target, a, err)
+		}
+		elsewhere := q
+		elsewhere.Job = "other"
+		if _, err := b.Claim(t.Context(), elsewhere); !errors.Is(err, store.ErrInvalid) {
+			t.Errorf("the id of another job: %v", err)
+		}
+		q = ask(q.Slot + 1)
+	}
+}
+
 func TestFolderMustHaveAParent(t *testing.T) {
 	b := New(storekit.Env{}).(*Backend)
 	err := b.Configure(t.Context(), config(t, b, filepath.Join(t.TempDir(), "mistyped", "jobs")))

@@ -29,6 +29,7 @@ func (b *Backend) step(ctx context.Context, name string, decide func(j *job, now
 	if err != nil {
 		return fmt.Errorf("%w: %w", store.ErrNotApplied, err)
 	}
+	ids := j.ids()
 	// Only now: a clock read before the lock would be as old as the wait for it.
 	if err := decide(j, b.now()); err != nil {
 		return err
@@ -40,5 +41,12 @@ func (b *Backend) step(ctx context.Context, name string, decide func(j *job, now
 	if bytes.Equal(before, after) {
 		return nil
 	}
-	return write(b.folder.path(name), after)
+	if err := b.folder.linkIDs(j, ids); err != nil {
+		return err
+	}
+	if err := write(b.folder.path(name), after); err != nil {
+		return err
+	}
+	b.folder.unlinkIDs(j, ids)
+	return nil
 }

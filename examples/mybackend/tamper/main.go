@@ -44,10 +44,10 @@ func run() error {
 	}
 }
 
-// eachFile reads all that the store holds. A lock is no content.
+// eachFile reads all that the store holds. Locks and links are no content.
 func eachFile(root string, do func(path, text string) error) error {
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || d.Name() == "lock" {
+		if err != nil || !d.Type().IsRegular() || d.Name() == "lock" {
 			return err
 		}
 		text, err := os.ReadFile(path)
