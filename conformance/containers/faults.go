@@ -3,17 +3,29 @@ package containers
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/moby/moby/client"
 	"github.com/testcontainers/testcontainers-go"
 )
 
-// Pause freezes the server: connections stay open and nothing answers.
+// Pause freezes the server: connections stay open and nothing answers. An engine on a
+// busy machine may fail to freeze a server that starts processes just then, and says
+// so; it is asked again.
 func (c *Container) Pause(ctx context.Context) error {
 	return c.engine(ctx, func(e *testcontainers.DockerClient) error {
-		_, err := e.ContainerPause(ctx, c.c.GetContainerID(), client.ContainerPauseOptions{})
-		return err
+		for tries := 1; ; tries++ {
+			_, err := e.ContainerPause(ctx, c.c.GetContainerID(), client.ContainerPauseOptions{})
+			if err == nil || tries == 10 || !strings.Contains(err.Error(), "unable to freeze") {
+				return err
+			}
+			select {
+			case <-ctx.Done():
+				return err
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
 	})
 }
 
