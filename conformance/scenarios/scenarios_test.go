@@ -10,7 +10,7 @@ var backends = []string{"sqlite", "redis", "postgres", "nats", "rabbitmq"}
 
 // atOncePlays is how many plays are performed at once. Each has three instances with
 // a plugin each, which mostly wait.
-const atOncePlays = 8
+const atOncePlays = 10
 
 // TestScenarios plays every scenario on every backend. With -short, on SQLite only: it
 // needs no server.

@@ -102,11 +102,19 @@ func awaitLine(role, what, job string) Step {
 		who = "an instance"
 	}
 	return Step{Says: fmt.Sprintf("wait until %s says %q of %s", who, what, job), Do: func(p *Play) error {
-		_, err := p.await(who+" says "+what, p.timing.over()+2*patience, func(l hostprog.Line) bool {
+		_, err := p.await(who+" says "+what, p.timing.over()+p.longest()+2*patience, func(l hostprog.Line) bool {
 			return l.What == what && l.Job == job && (role == "" || l.Instance == p.rec.Roles[role])
 		})
 		return err
 	}}
+}
+
+// longest is how long the longest run of a job lasts.
+func (p *Play) longest() (most time.Duration) {
+	for _, j := range p.jobs {
+		most = max(most, j.Takes)
+	}
+	return most
 }
 
 // awaitRefused waits until the store has refused the token of the instance.
@@ -122,7 +130,7 @@ func awaitRefused(role, job string) Step {
 // awaitSlot waits until somebody says so about a slot, as seconds from time zero.
 func awaitSlot(what, job, slot string) Step {
 	return Step{Says: fmt.Sprintf("wait until %s of %s %s", slot, job, what), Do: func(p *Play) error {
-		within := max(time.Until(p.zero), 0) + p.timing.over() + 2*patience
+		within := max(time.Until(p.zero), 0) + p.timing.over() + p.longest() + 2*patience
 		_, err := p.await(fmt.Sprintf("%s of %s %s", slot, job, what), within, func(l hostprog.Line) bool {
 			return l.What == what && l.Job == job && p.rec.slot(l.Slot) == slot
 		})
