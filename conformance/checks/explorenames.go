@@ -47,7 +47,7 @@ func drawNames(t *rapid.T, prefix string) []string {
 	piece := rapid.OneOf(rapid.SampledFrom(awkward), rapid.SampledFrom(awkward), rapid.StringN(1, 3, 8))
 	pieces := rapid.SliceOfN(piece, 1, 6).Draw(t, "pieces")
 	room := store.MaxNameBytes - len(prefix)
-	if rapid.IntRange(0, 4).Draw(t, "long") == 0 { // as long as a name may be
+	if rapid.IntRange(0, 4).Draw(t, "long") == 4 { // as long as a name may be
 		for len(strings.Join(pieces, "")) < room {
 			pieces = append(pieces, pieces[len(pieces)%max(1, len(pieces)-1)])
 		}

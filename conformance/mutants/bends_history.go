@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/anarchon-go/anarchon/core/store"
 )
@@ -25,8 +26,8 @@ func historyBends() []Mutant {
 			simple(func(good store.Store) store.Store { return wonInTwoSteps{good} })),
 		bent("after-ignored-when-released", "a run that was handed over is granted to a claim that follows another attempt", lease, "R-CLAIM-7", "explore/rules",
 			simple(func(good store.Store) store.Store { return afterIgnoredWhenReleased{good} })),
-		bent("slashes-collapse", "in a job's name several slashes count as one", lease, "R-NAME-1", "explore/names",
-			simple(func(good store.Store) store.Store { return slashesCollapse{good} })),
+		bent("names-squeezed", "in a job's name repeated punctuation counts as one", lease, "R-NAME-1", "explore/names",
+			simple(func(good store.Store) store.Store { return squeezed{good} })),
 	}
 }
 
@@ -99,12 +100,44 @@ func (s afterIgnoredWhenReleased) Claim(ctx context.Context, req store.ClaimRequ
 	return a, err
 }
 
-// slashesCollapse takes names for paths.
-type slashesCollapse struct{ store.Store }
+// squeezed makes one of repeated punctuation in names, everywhere, as who takes them
+// for paths or subjects may.
+type squeezed struct{ store.Store }
 
-func (s slashesCollapse) Claim(ctx context.Context, req store.ClaimRequest) (store.ClaimAnswer, error) {
-	for strings.Contains(req.Job, "//") {
-		req.Job = strings.ReplaceAll(req.Job, "//", "/")
+func squeeze(job string) string {
+	var b strings.Builder
+	last := rune(-1)
+	for _, r := range job {
+		if r != last || !unicode.IsPunct(r) && !unicode.IsSymbol(r) && !unicode.IsSpace(r) {
+			b.WriteRune(r)
+		}
+		last = r
 	}
+	return b.String()
+}
+
+func (s squeezed) Claim(ctx context.Context, req store.ClaimRequest) (store.ClaimAnswer, error) {
+	req.Job = squeeze(req.Job)
 	return s.Store.Claim(ctx, req)
+}
+
+func (s squeezed) Finish(ctx context.Context, req store.FinishRequest) (store.FinishAnswer, error) {
+	req.Job = squeeze(req.Job)
+	return s.Store.Finish(ctx, req)
+}
+
+func (s squeezed) History(ctx context.Context, req store.HistoryRequest) (store.HistoryAnswer, error) {
+	req.Job = squeeze(req.Job)
+	return s.Store.History(ctx, req)
+}
+
+func (s squeezed) Unfinished(ctx context.Context, req store.UnfinishedRequest) (store.UnfinishedAnswer, error) {
+	if len(req.Jobs) != 1 {
+		return s.Store.Unfinished(ctx, req)
+	}
+	a, err := s.Store.Unfinished(ctx, store.UnfinishedRequest{Jobs: []string{squeeze(req.Jobs[0])}})
+	for i := range a.Runs {
+		a.Runs[i].Job = req.Jobs[0]
+	}
+	return a, err
 }
