@@ -19,6 +19,12 @@ type Subject interface {
 	Open(ctx context.Context, namespace string) (Process, error)
 }
 
+// Complainer is a [Subject] that sees, beside the checks, what must not be.
+type Complainer interface {
+	// Complaints are called for when all processes are closed.
+	Complaints() []string
+}
+
 // About names a subject in reports.
 type About struct {
 	Plugin  string `json:"plugin"`  // e.g. "sqlite"

@@ -84,6 +84,11 @@ func (s *Session) Close() (*report.Report, error) {
 	if s.wantKind != 0 && s.wantKind != s.description.Kind {
 		v.Add("the settings say that the plugin is of kind %v; it declares %v", s.wantKind, s.description.Kind)
 	}
+	if c, ok := s.suite.Subject.(kit.Complainer); ok {
+		for _, complaint := range c.Complaints() {
+			v.Add("%s", complaint)
+		}
+	}
 	return &report.Report{
 		Subject: s.suite.Subject.About(), Description: s.description, Seed: s.suite.Seed,
 		Started: s.began, Took: time.Since(s.began), Results: results, Verdict: v,

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/anarchon-go/anarchon/conformance/containers"
 	"github.com/anarchon-go/anarchon/conformance/kit"
@@ -44,9 +45,11 @@ type Plugin struct {
 	named     []*containers.Container // those that the options name
 	logger    *slog.Logger
 
-	mu     sync.Mutex
-	links  []*link.Proxy
-	tamper []string
+	mu      sync.Mutex
+	dropped int   // lines of the plugins' logs
+	pids    []int // of all plugins that were started
+	links   []*link.Proxy
+	tamper  []string
 }
 
 // Load finds a plugin, builds it if it is a directory, and starts it once to ask
@@ -209,7 +212,38 @@ func (p *Plugin) Open(ctx context.Context, namespace string) (kit.Process, error
 }
 
 func (p *Plugin) open(ctx context.Context, config map[string]any) (*storekit.Client, error) {
-	return storekit.Open(ctx, storekit.Plugin{Path: p.binary, Config: config, Logger: p.logger})
+	return storekit.Open(ctx, storekit.Plugin{Path: p.binary, Config: config, Logger: p.logger, OnEvent: p.note})
+}
+
+// note keeps what is wrong with a plugin although its answers are right.
+func (p *Plugin) note(e storekit.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := e.(type) {
+	case storekit.Ready:
+		p.pids = append(p.pids, e.PID)
+	case storekit.LinesDropped:
+		p.dropped += e.Lines
+	}
+}
+
+// Complaints are what is wrong with the plugin although its answers may be right,
+// once all its processes are closed.
+func (p *Plugin) Complaints() (all []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dropped > 0 {
+		all = append(all, fmt.Sprintf("%d lines of the plugin's log were dropped: it writes more than a host can take", p.dropped))
+	}
+	for _, pid := range p.pids {
+		for end := time.Now().Add(5 * time.Second); alive(pid); time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				all = append(all, fmt.Sprintf("process %d of the plugin was closed, and still runs", pid))
+				break
+			}
+		}
+	}
+	return all
 }
 
 // Close removes the temporary directory, the proxies and the containers. Processes

@@ -1,0 +1,75 @@
+package conformance
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/anarchon-go/anarchon/conformance/subject"
+)
+
+// liars builds, once, the plugin that breaks one rule at a time.
+var liars = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "liar")
+	if err != nil {
+		return "", err
+	}
+	afterTests = append(afterTests, func() { os.RemoveAll(dir) })
+	binary, err := subject.Build(context.Background(), "testdata/liar", dir)
+	if err != nil {
+		return "", err
+	}
+	settings, err := os.ReadFile(filepath.Join("testdata/liar", subject.SettingsFile))
+	if err != nil {
+		return "", err
+	}
+	return binary, os.WriteFile(filepath.Join(dir, subject.SettingsFile), settings, 0o600)
+})
+
+// Real plugins that lie, or talk nonsense, over real processes: each is caught by
+// the check that its lie is about, and its last line says so.
+func TestLiars(t *testing.T) {
+	kitTest(t)
+	if testing.Short() {
+		t.Skip("builds and starts some dozens of plugins")
+	}
+	t.Parallel()
+	plugin, err := liars()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		mood, check string
+		exit        int
+		says        []string
+	}{
+		{"honest", "claim/running", 0, []string{"pass     claim/running"}},
+		{"flood", "claim/superseded-closes", 1, []string{"lines of the plugin's log were dropped"}},
+		{"nonsense", "claim/running", 1, []string{"claim/running: "}},
+		{"negative", "claim/running", 1, []string{"claim/running: fail: "}},
+		{"tokenless", "describe/tokens", 1, []string{"describe/tokens: fail: "}},
+		{"huge-error", "claim/running", 1, []string{"claim/running: fail: ", "no! no! "}},
+		{"forgets", "memory/age", 1, []string{"memory/age: fail: "}},
+		{"no-heartbeat", "describe/verbs", 1, []string{"describe/verbs: fail: ", "heartbeat fails"}},
+		{"no-history", "describe/verbs", 1, []string{"describe/verbs: fail: ", "history fails"}},
+		{"renews", "lease/idle-host", 1, []string{"lease/idle-host: fail: "}},
+		{"own-clock", "late/bound", 1, []string{"late/bound: fail: "}},
+	} {
+		t.Run(tc.mood, func(t *testing.T) {
+			t.Parallel()
+			out, exit := typed(t, "-plugin", plugin, "-variant", tc.mood, "-test.run", "TestConformance/"+tc.check+"$")
+			if exit != tc.exit {
+				t.Errorf("exit status %d; want %d", exit, tc.exit)
+			}
+			if len(out) > 1<<20 {
+				t.Fatalf("the output has %d bytes; nobody reads that", len(out))
+			}
+			if exit != 0 {
+				tc.says = append(tc.says, "conformance: FAILED "+filepath.Base(plugin)+"/"+tc.mood+": ")
+			}
+			lacks(t, out, tc.says...)
+		})
+	}
+}
