@@ -120,7 +120,8 @@ func (h *History) judgeable() error {
 type rules struct {
 	init  func() any
 	step  func(state any, o *Op) []any
-	skip  func(o *Op) bool // calls that the states see to; nil: none
+	skip  func(o *Op) bool         // calls that the states see to; nil: none
+	when  map[*Op][2]time.Duration // if not from call to return
 	equal func(a, b any) bool
 	hash  func(state any) uint64
 }
@@ -133,7 +134,12 @@ const forever = int64(1) << 60
 func search(kind store.Kind, ops []*Op, steps int) (Verdict, []*Op) {
 	if kind == store.KindLease {
 		b := newBudget(steps)
-		return newLeaseJudge(ops, b).rules().search(ops, b)
+		l := newLeaseJudge(ops, b)
+		r := l.rules()
+		if l.rising {
+			r.when = narrow(ops)
+		}
+		return r.search(ops, b)
 	}
 	verdict := Legal
 	for _, run := range byRun(ops) {
@@ -165,7 +171,10 @@ func (r rules) search(ops []*Op, b *budget) (Verdict, []*Op) {
 			continue
 		}
 		c := porcupine.Operation{Input: o, Call: int64(o.Call), Return: int64(o.Return)}
-		if o.Class == Lost || o.InFlight {
+		if w, known := r.when[o]; known {
+			c.Call, c.Return = int64(w[0]), int64(w[1])
+		}
+		if isPending(o) {
 			c.Return = forever
 		}
 		calls = append(calls, c)

@@ -61,10 +61,11 @@ type flaky struct {
 	rng *rand.Rand
 	// lies: it also says of requests that took effect that they surely did not.
 	lies bool
+	slow bool // calls take as long as leases, so that they all overlap
 }
 
 func newFlaky(s store.Store, seed uint64, lies bool) store.Store {
-	return &flaky{Store: s, rng: rand.New(rand.NewPCG(seed, 7)), lies: lies}
+	return &flaky{Store: s, rng: rand.New(rand.NewPCG(seed, 7)), lies: lies, slow: seed%5 == 4}
 }
 
 var errLost = fmt.Errorf("%w: the answer was lost", store.ErrUnknown)
@@ -75,8 +76,16 @@ func (f *flaky) draw(n int) int {
 	return f.rng.IntN(n)
 }
 
+func (f *flaky) lag() {
+	most := 3000
+	if f.slow {
+		most = 100_000
+	}
+	time.Sleep(time.Duration(f.draw(most)) * time.Microsecond)
+}
+
 func lose[R, A any](ctx context.Context, f *flaky, req R, call func(context.Context, R) (A, error)) (A, error) {
-	time.Sleep(time.Duration(f.draw(3000)) * time.Microsecond)
+	f.lag()
 	var none A
 	switch f.draw(50) {
 	case 0:
@@ -91,7 +100,7 @@ func lose[R, A any](ctx context.Context, f *flaky, req R, call func(context.Cont
 		return none, errLost
 	}
 	a, err := call(ctx, req)
-	time.Sleep(time.Duration(f.draw(3000)) * time.Microsecond)
+	f.lag()
 	switch fate := f.draw(40); {
 	case fate < 2:
 		return none, errLost
@@ -123,14 +132,14 @@ func TestTruthIsLegal(t *testing.T) {
 			all := model.New(model.Options{})
 			h := record(t, seed, store.KindLease, 4*time.Second, func() store.Store { return newFlaky(all, seed, false) })
 			acquit(t, h)
-			if lacks := h.Stats().Lacks(store.KindLease); len(lacks) > 0 {
+			if lacks := h.Stats().Lacks(store.KindLease); len(lacks) > 0 && seed%5 != 4 {
 				t.Errorf("too little happened: %q", lacks)
 			}
 			c := claimOnly[seed%uint64(len(claimOnly))]
 			all = model.New(model.Options{ClaimOnly: &c})
 			h = record(t, seed, store.KindClaimOnly, 3*time.Second, func() store.Store { return newFlaky(all, seed, false) })
 			acquit(t, h)
-			if lacks := h.Stats().Lacks(store.KindClaimOnly); len(lacks) > 0 {
+			if lacks := h.Stats().Lacks(store.KindClaimOnly); len(lacks) > 0 && seed%5 != 4 {
 				t.Errorf("claim-only: too little happened: %q", lacks)
 			}
 		})

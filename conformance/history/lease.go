@@ -86,7 +86,8 @@ func (l *leaseJudge) rules() rules {
 		step: func(state any, o *Op) (after []any) {
 			for _, s := range l.branches(state.(leaseState), o) {
 				for _, job := range answeredStep(s.job, o) {
-					if next, ok := l.changed(s, job, o.Now(), o.reads()); ok {
+					next, ok := l.changed(s, job, o.Now(), o.reads())
+					if ok && !slices.ContainsFunc(after, func(t any) bool { return t.(leaseState).covers(next) }) {
 						after = append(after, next)
 					}
 				}
@@ -132,15 +133,27 @@ func (l *leaseJudge) branches(s leaseState, o *Op) []leaseState {
 			}
 			for _, next := range l.effects(all[i], p, o.Now()) {
 				next.over = mark(next.over, n)
-				if !slices.ContainsFunc(all, func(t leaseState) bool {
-					return t.now == next.now && t.over == next.over && t.job.Equal(next.job)
-				}) {
+				if !slices.ContainsFunc(all, func(t leaseState) bool { return t.covers(next) }) {
 					all = append(all, next)
 				}
 			}
 		}
 	}
 	return all
+}
+
+// covers reports whether whatever can follow from t can follow from s, too: it is the
+// same job, no more pending calls are over, and it is no later.
+func (s leaseState) covers(t leaseState) bool {
+	if s.now > t.now {
+		return false
+	}
+	for i := range len(s.over) {
+		if s.over[i]&^t.over[i] != 0 {
+			return false
+		}
+	}
+	return s.job.Equal(t.job)
 }
 
 // effects returns the states after a pending call that had its effect by a time of
