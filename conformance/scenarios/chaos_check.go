@@ -115,31 +115,48 @@ func (r *ChaosResult) oneWinner() {
 	}
 }
 
-// tokensRise: who asked after another had been answered got a greater token.
+// tokensRise: who asked after another had been answered got a greater token. A claim
+// whose answer was lost is asked again with the same id, and counts from the first time.
 func (r *ChaosResult) tokensRise() {
 	if !r.Record.Store.Fenced {
 		return
 	}
-	newest := map[string]hostprog.Line{} // by job: the answered grant with the greatest token
-	var grants []hostprog.Line
-	for _, l := range r.Record.Lines {
-		if l.What == "claim" && l.Answer == "won" {
-			grants = append(grants, l)
-		}
+	type asking struct {
+		instance, job string
+		slot          int64
 	}
-	sent := func(l hostprog.Line) time.Time { return l.At.Add(-l.Took) }
-	bySent := slices.SortedFunc(slices.Values(grants), func(a, b hostprog.Line) int { return sent(a).Compare(sent(b)) })
+	first := map[asking]time.Time{} // of claims that were not answered yet
+	type grant struct {
+		hostprog.Line
+		sent time.Time
+	}
+	var grants []grant
+	for _, l := range r.Record.Lines {
+		if l.What != "claim" {
+			continue
+		}
+		k := asking{l.Instance, l.Job, l.Slot}
+		if first[k].IsZero() {
+			first[k] = l.At.Add(-l.Took)
+		}
+		if l.Error != "" {
+			continue
+		}
+		if l.Answer == "won" {
+			grants = append(grants, grant{l, first[k]})
+		}
+		delete(first, k)
+	}
+	newest := map[string]hostprog.Line{} // by job: the answered grant with the greatest token
 	answered := 0
-	for _, g := range bySent {
-		for answered < len(grants) && grants[answered].At.Before(sent(g)) {
-			if l := grants[answered]; l.Token > newest[l.Job].Token {
+	for _, g := range slices.SortedFunc(slices.Values(grants), func(a, b grant) int { return a.sent.Compare(b.sent) }) {
+		for answered < len(grants) && grants[answered].At.Before(g.sent) {
+			if l := grants[answered].Line; l.Token > newest[l.Job].Token {
 				newest[l.Job] = l
 			}
 			answered++
 		}
-		n := newest[g.Job]
-		again := n.Slot == g.Slot && n.Attempt == g.Attempt // asked again, with the same claim id
-		if g.Token <= n.Token && !again {
+		if n := newest[g.Job]; g.Token <= n.Token {
 			r.violation("%s got token %d, after %s had got %d", grantKey{g.Job, g.Slot, g.Attempt}.in(r.Record), g.Token, grantKey{n.Job, n.Slot, n.Attempt}.in(r.Record), n.Token)
 		}
 	}
@@ -159,7 +176,7 @@ func (r *ChaosResult) outcomesStand() {
 	}
 	for _, l := range r.Record.Lines {
 		k := grantKey{l.Job, l.Slot, l.Attempt}
-		if l.What == "succeeded" && status[k] != store.StatusSuccess {
+		if l.What == "succeeded" && !l.Unproven && status[k] != store.StatusSuccess {
 			r.violation("%s succeeded and was recorded, says %s; history says %v", k.in(r.Record), l.Instance, status[k])
 		}
 	}
@@ -172,11 +189,11 @@ func (r *ChaosResult) neverTwoLeases(jobs []hostprog.Job, holds []hold) {
 		skips[j.Name] = j.Overlap == "skip"
 	}
 	last := map[string]hold{} // by job: the one that ends last
-	for _, h := range holds {
+	for _, h := range byToken(holds) {
 		if !skips[h.Job] {
 			continue
 		}
-		if before, ok := last[h.Job]; ok && h.from.Before(before.to.Add(-clockGrain)) && h.Token != before.Token {
+		if before, ok := last[h.Job]; ok && h.from.Before(before.to.Add(-clockGrain)) {
 			r.violation("%s, slot %s was granted to %s while %s held slot %s for another %v", h.Job, r.Record.slot(h.Slot), h.Instance, before.Instance, r.Record.slot(before.Slot), before.to.Sub(h.from))
 		}
 		if h.to.After(last[h.Job].to) {

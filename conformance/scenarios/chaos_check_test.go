@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,6 +62,10 @@ func calmRecord() *Record {
 	}
 }
 
+func sortLines(r *Record) {
+	slices.SortStableFunc(r.Lines, func(a, b hostprog.Line) int { return a.At.Compare(b.At) })
+}
+
 // TestChaosIsJudged bends a record that breaks no rule, one fault at a time.
 func TestChaosIsJudged(t *testing.T) {
 	line := func(r *Record, at int64, what string) *hostprog.Line {
@@ -98,6 +103,23 @@ func TestChaosIsJudged(t *testing.T) {
 			r.History["j"][0].EndedAt = ms(11_000).UnixMilli()
 			line(r, 100, "claim").Left = 20 * time.Second
 			line(r, 1100, "finish").At = ms(11_000)
+		}},
+		{name: "an answer that came late", bend: func(r *Record) {
+			l := line(r, 10_100, "claim")
+			l.At, l.Took, l.Left = ms(14_500), 4500*time.Millisecond, 4*time.Second // it was asked at +10s
+			sortLines(r)
+		}},
+		{name: "a grant asked for again after another one", bend: func(r *Record) {
+			lost := *line(r, 10_100, "claim")
+			lost.Answer, lost.Token, lost.Attempt, lost.Error = "", 0, 0, "outcome unknown"
+			l := line(r, 10_100, "claim")
+			l.At, l.Took, l.Left = ms(14_300), 200*time.Millisecond, 0 // answered before B was
+			r.Lines = append(r.Lines, lost)
+			sortLines(r)
+		}},
+		{name: "an unproven success", bend: func(r *Record) {
+			r.History["j"][2].Status = store.StatusInterrupted
+			line(r, 15_201, "succeeded").Unproven = true
 		}},
 		{name: "a slot that nobody speaks of", want: "slot +20s did not run, and nobody said why", bend: func(r *Record) { r.Lines = r.Lines[:len(r.Lines)-1] }},
 		{name: "a slot for which nobody was up", bend: func(r *Record) {

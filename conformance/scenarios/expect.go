@@ -94,9 +94,9 @@ func (r *Record) checkNeverEarly(holds []hold) error {
 		slot int64
 	}
 	last := map[key]hold{}
-	for _, h := range holds {
+	for _, h := range byToken(holds) {
 		k := key{h.Job, h.Slot}
-		if before, ok := last[k]; ok && before.Attempt < h.Attempt && !before.released && h.from.Before(before.to.Add(-clockGrain)) {
+		if before, ok := last[k]; ok && before.Token < h.Token && !before.released && h.from.Before(before.to.Add(-clockGrain)) {
 			return fmt.Errorf("%s: attempt %d of %s was granted to %s %v before the lease of attempt %d was over", h.Job, h.Attempt, r.slot(h.Slot), h.Instance, before.to.Sub(h.from), before.Attempt)
 		}
 		last[k] = h

@@ -304,12 +304,19 @@ func (p *Play) orphans() error {
 	left := maps.Clone(p.plugins)
 	p.mu.Unlock()
 	for deadline := time.Now().Add(patience); len(left) > 0; time.Sleep(10 * time.Millisecond) {
-		maps.DeleteFunc(left, func(pid int, _ string) bool { return !runs(pid) })
+		maps.DeleteFunc(left, func(pid int, _ string) bool { return !runs(pid) || !p.isPlugin(pid) })
 		if time.Now().After(deadline) {
 			return fmt.Errorf("these plugins outlived their instances: %v", left)
 		}
 	}
 	return nil
+}
+
+// isPlugin reports whether a process is one of the plugin's program, where the system
+// tells: process ids are used again.
+func (p *Play) isPlugin(pid int) bool {
+	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	return err != nil || exe == p.plugin.Path
 }
 
 // runs reports whether a process is there and no zombie.

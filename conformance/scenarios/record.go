@@ -189,6 +189,14 @@ func (r *Record) holds() []hold {
 	return list
 }
 
+// byToken sorts leases in the order in which the store granted them, job by job. An
+// answer may come late, so their beginnings do not tell it.
+func byToken(holds []hold) []hold {
+	return slices.SortedFunc(slices.Values(holds), func(a, b hold) int {
+		return cmp.Or(strings.Compare(a.Job, b.Job), cmp.Compare(a.Token, b.Token))
+	})
+}
+
 // rows writes a job's history, a line per attempt: "+0s #1 scheduled interrupted".
 func (r *Record) rows(job string) []string {
 	var rows []string

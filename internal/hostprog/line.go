@@ -30,6 +30,7 @@ type Line struct {
 	Took     time.Duration `json:"took,omitempty"` // a call to the store: it was sent at At − Took
 	PID      int           `json:"pid,omitempty"`  // of a plugin that is ready; 0: it is down
 	Handed   bool          `json:"handed_over,omitempty"`
+	Unproven bool          `json:"unproven,omitempty"` // of an outcome; see core.Succeeded
 	Error    string        `json:"error,omitempty"`
 }
 
@@ -52,7 +53,9 @@ type writer struct {
 func (w *writer) write(l Line) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	l.At, l.Instance = time.Now(), w.instance
+	if l.Instance = w.instance; l.At.IsZero() {
+		l.At = time.Now()
+	}
 	b, err := json.Marshal(l)
 	if err != nil {
 		return // a Line has nothing that JSON can't hold
@@ -69,13 +72,15 @@ func (w *writer) event(e core.Event) {
 		l.of(e.Run)
 	case core.Succeeded:
 		l.of(e.Run)
+		l.Unproven = e.Unproven
 	case core.Failed:
 		l.of(e.Run)
 		l.failed(e.Err)
+		l.Unproven = e.Unproven
 	case core.Interrupted:
 		l.of(e.Run)
 		l.failed(e.Err)
-		l.Handed = e.HandedOver
+		l.Handed, l.Unproven = e.HandedOver, e.Unproven
 	case core.Lost:
 		l.of(e.Run)
 		l.Answer = e.During

@@ -21,7 +21,7 @@ func (t traced) Claim(ctx context.Context, req store.ClaimRequest) (store.ClaimA
 		l.Answer = ans.Verdict.String()
 	}
 	l.failed(err)
-	l.Took = time.Since(sent)
+	l.timed(sent)
 	t.w.write(l)
 	return ans, err
 }
@@ -34,7 +34,7 @@ func (t traced) Heartbeat(ctx context.Context, req store.HeartbeatRequest) (stor
 		l.Answer = pick(ans.Renewed, "renewed", "lost")
 	}
 	l.failed(err)
-	l.Took = time.Since(sent)
+	l.timed(sent)
 	t.w.write(l)
 	return ans, err
 }
@@ -47,7 +47,7 @@ func (t traced) Finish(ctx context.Context, req store.FinishRequest) (store.Fini
 		l.Answer = pick(ans.Recorded, "recorded", "lost")
 	}
 	l.failed(err)
-	l.Took = time.Since(sent)
+	l.timed(sent)
 	t.w.write(l)
 	return ans, err
 }
@@ -57,4 +57,11 @@ func pick(yes bool, a, b string) string {
 		return a
 	}
 	return b
+}
+
+// timed sets when a call was answered and how long it took, from one reading of the
+// clock: the process may be frozen at any moment.
+func (l *Line) timed(sent time.Time) {
+	l.At = time.Now()
+	l.Took = l.At.Sub(sent)
 }
