@@ -106,6 +106,7 @@ func judge(r *kit.Run, h *record.History) {
 		attachFile(r, "history.jsonl", func(b *bytes.Buffer) error { return h.Write(b) })
 		return
 	case record.Unknown:
+		attachFile(r, "history.jsonl", func(b *bytes.Buffer) error { return h.Write(b) })
 		r.Inconclusive("the calls could not be judged: %s", j.Reason)
 	}
 	least, steps := record.Minimise(j.Culprit, 0, time.Now().Add(15*time.Second))
