@@ -56,6 +56,11 @@ func Sweep(ctx context.Context) error {
 func alive(pid int) bool { return syscall.Kill(pid, 0) != syscall.ESRCH }
 
 func engineAnswers(ctx context.Context) error {
+	if host := os.Getenv("DOCKER_HOST"); host != "" { // else testcontainers would look elsewhere, too
+		if err := namedEngineAnswers(ctx); err != nil {
+			return fmt.Errorf("no Docker engine answers at DOCKER_HOST=%s: %w", host, err)
+		}
+	}
 	e, err := testcontainers.NewDockerClientWithOpts(ctx)
 	if err == nil {
 		_, err = e.Info(ctx, client.InfoOptions{})
@@ -65,4 +70,14 @@ func engineAnswers(ctx context.Context) error {
 		return fmt.Errorf("no Docker engine answers, and this server runs in a container: start Docker, or run make images, which does it as root on Debian; or name a running server with -config: %w", err)
 	}
 	return nil
+}
+
+func namedEngineAnswers(ctx context.Context) error {
+	e, err := client.New(client.FromEnv)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	_, err = e.Info(ctx, client.InfoOptions{})
+	return err
 }
