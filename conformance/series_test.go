@@ -12,7 +12,7 @@ import (
 	"github.com/anarchon-go/anarchon/core/store"
 )
 
-var seriesSeeds = flag.Int("seeds", 8, "how many seeds right stores must pass in the checks that draw what they do; before a release 50")
+var seriesSeeds = flag.Int("seeds", 20, "how many seeds right stores must pass in the checks that draw what they do; before a release 50")
 
 // The checks that draw what they do pass right stores with many seeds, whatever the
 // machine is like: a false alarm is the likeliest fault of such a check.
