@@ -66,13 +66,14 @@ fmt: ## check that everything is gofmt-ed
 	if [ -n "$$found" ]; then printf 'not gofmt-ed (run gofmt -w on them):\n%s\n' "$$found" >&2; exit 1; fi
 
 .PHONY: generate
-generate: ## make the generated code anew
-	$(GO) generate ./storekit/...
+generate: ## make the generated code, and docs/conformance-matrix.md, anew
+	$(GO) generate ./storekit/... ./conformance/matrix
 
 # Files that say "Code generated", and whatever else lies in their folders.
 .PHONY: check-generate
 check-generate: generate ## check that the generated code is current
 	@dirs=$$(git grep -lE '^(//|#) Code generated .* DO NOT EDIT\.$$' -- '*.go' '*.py' | xargs -n1 dirname | sort -u); \
+	dirs="$$dirs docs/conformance-matrix.md"; \
 	changed=$$(git status --porcelain -- $$dirs); \
 	if [ -n "$$changed" ]; then \
 		git --no-pager diff --stat -- $$dirs; \
