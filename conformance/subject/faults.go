@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"slices"
 	"syscall"
-	"time"
 
 	"github.com/anarchon-go/anarchon/conformance/containers"
 	"github.com/anarchon-go/anarchon/conformance/kit"
@@ -83,17 +82,6 @@ func (p process) signal(s syscall.Signal) error {
 func (p *Plugin) Server() kit.Server { return server{p.named[0]} }
 
 type server struct{ *containers.Container }
-
-// Pause tries again: under load an engine may fail to freeze a container in its
-// time.
-func (s server) Pause(ctx context.Context) error {
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(200 * time.Millisecond) {
-		err := s.Container.Pause(ctx)
-		if err == nil || ctx.Err() != nil || time.Now().After(end) {
-			return err
-		}
-	}
-}
 
 func (s server) Crash(ctx context.Context) error { return s.Kill(ctx) }
 
