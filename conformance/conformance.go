@@ -61,6 +61,9 @@ func run(t *testing.T, o Options, again func(id string, seed uint64) string) {
 		if err := p.Close(); err != nil {
 			t.Errorf("error: %v", err)
 		}
+		if said := leak(10 * time.Second); said != "" && !t.Failed() { // a hanging call leaves some, and failed
+			t.Errorf("error: %s", said)
+		}
 	})
 	s, err := session.Open(ctx, &kit.Suite{Subject: p, Seed: o.Seed}, p.Kind())
 	if err != nil {
