@@ -49,7 +49,9 @@ func (r *Report) Table() string {
 	fmt.Fprintf(&b, "%-10s %5s %5s %5s %5s %5s %9s\n", "family", "pass", "skip", "off", "fail", "error", "time")
 	total := row{name: "all"}
 	for _, f := range r.families() {
-		f.write(&b)
+		if !f.unselected() {
+			f.write(&b)
+		}
 		total.add(f)
 	}
 	total.write(&b)
@@ -80,6 +82,16 @@ func (r *Report) families() []row {
 		rows[i].took += res.Took
 	}
 	return rows
+}
+
+// unselected tells a family of which no check was asked for.
+func (t *row) unselected() bool {
+	for o, n := range t.count {
+		if o != kit.Disabled && n > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func (t *row) add(f row) {
