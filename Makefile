@@ -45,6 +45,16 @@ test: build vet images ## test everything: set-up, build, vet, images, unit test
 conformance: setup images ## judge every plugin in every variant
 	GOTEST="$(GOTEST)" scripts/conformance.sh
 
+# The variants whose certificates are kept: each backend and strategy on its newest server.
+CERTIFIED = sqlite-default redis-default redis-stream-id redis-idmp redis-script postgres-default nats-default rabbitmq-default
+
+.PHONY: certificates
+certificates: setup images ## judge every plugin, keep the certificates in docs/certificates, and make docs/backends.md of them
+	CONFORMANCE_REPORT=report GOTEST="$(GOTEST)" scripts/conformance.sh
+	mkdir -p docs/certificates
+	@for c in $(CERTIFIED); do cp "report/$$c/conformance.json" "docs/certificates/$$c.json"; done
+	scripts/backends.sh
+
 .PHONY: race
 race: setup ## the concurrent packages under the race detector
 	$(GOTEST) -race -short $(RACE)

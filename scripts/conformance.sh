@@ -2,7 +2,8 @@
 # Judges every plugin in every variant of its conformance.yaml, or those named: by
 # their names below plugins/, or by their directories. GOTEST is the command that
 # runs tests; CONFORMANCE_JOBS (2) is how many variants are judged at a time: checks
-# wait more than they work. Each variant's output comes in one piece, and at the end
+# wait more than they work. CONFORMANCE_REPORT is a directory for certificates and
+# pages, one folder for each plugin and variant; default: none. Each variant's output comes in one piece, and at the end
 # a line for everything that failed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,8 +18,9 @@ trap 'kill $(jobs -p) 2>/dev/null; exit 130' INT TERM
 
 # judge DIR VARIANT FILE writes all output to FILE, and FILE.bad if it failed.
 judge() {
-  local status=0 began=$SECONDS
-  ${GOTEST:-go test} -count=1 -run '^TestConformance$' ./conformance "-plugin=./$1" "-variant=$2" >"$3" 2>&1 || status=$?
+  local status=0 began=$SECONDS report=
+  [ -z "${CONFORMANCE_REPORT:-}" ] || report=-report=$(realpath -m "$CONFORMANCE_REPORT")/${1##*/}-$2
+  ${GOTEST:-go test} -count=1 -run '^TestConformance$' ./conformance "-plugin=./$1" "-variant=$2" $report >"$3" 2>&1 || status=$?
   echo "conformance: $1, variant $2: $((SECONDS - began)) s, exit status $status" >>"$3"
   [ "$status" = 0 ] || echo "conformance: FAILED ${1##*/}/$2: exit status $status" >"$3.bad"
   mv "$3" "$3.done"
