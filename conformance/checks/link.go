@@ -18,6 +18,7 @@ func link() []kit.Check {
 		Says:     "claims reach the store and its answers are thrown away: each call is unknown, or answered as won, and every other process sees the run as taken; asked again with the same claim id, through another process and through the same one, it is the same grant, and there is one attempt",
 		Causes:   "a driver that sends again by itself, and then reads its own claim as another's; an unanswered call that is called refused or not applied",
 		Needs:    kit.NeedLink,
+		Limit:    2 * time.Minute,
 		Do:       lostAnswers,
 	}, {
 		ID:       "link/lost-finish",
@@ -26,6 +27,7 @@ func link() []kit.Check {
 		Causes:   "an unanswered finish that is called lost; a finish that is sent again by the driver and judged as a second one",
 		Applies:  promise.Lease,
 		Needs:    kit.NeedLink,
+		Limit:    2 * time.Minute,
 		Do:       lostFinish,
 	}, {
 		ID:       "link/late-claim",
@@ -70,6 +72,10 @@ func link() []kit.Check {
 // patience is how long a caller waits for an answer that does not come.
 const patience = 300 * time.Millisecond
 
+// patienceOf grows from round to round: a store on a slow machine needs its time to
+// answer, and only what it answered can be thrown away.
+func patienceOf(round int) time.Duration { return patience << min(round/2, 4) }
+
 // notRefused fails if a call that may have taken effect says that it did not.
 func notRefused(r *kit.Run, what string, err error) {
 	if err != nil && !store.IsUnknown(err) {
@@ -89,7 +95,7 @@ func lostAnswers(r *kit.Run) {
 
 		before := way.Traffic()
 		way.Swallow()
-		ctx, cancel := r.Within(patience)
+		ctx, cancel := r.Within(patienceOf(n))
 		a, err := c.TryClaimContext(ctx, req)
 		cancel()
 		if err == nil {
@@ -163,7 +169,7 @@ func lostFinish(r *kit.Run) {
 		g := c.Win(req)
 
 		way.Swallow()
-		ctx, cancel := r.Within(patience)
+		ctx, cancel := r.Within(patienceOf(n))
 		beat, err := c.TryHeartbeatContext(ctx, g.Beat(4*kit.Long))
 		cancel()
 		if err == nil && !beat.Renewed {
@@ -180,7 +186,7 @@ func lostFinish(r *kit.Run) {
 		warmUp(r, c)
 
 		way.Swallow()
-		ctx, cancel = r.Within(patience)
+		ctx, cancel = r.Within(patienceOf(n))
 		end, err := c.TryFinishContext(ctx, g.End(store.OutcomeSuccess, "text"))
 		cancel()
 		if err == nil && !end.Recorded {
