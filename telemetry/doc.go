@@ -15,6 +15,9 @@
 //
 //	anarchon.runs                      ended runs; anarchon.outcome: success, failed, handed_over,
 //	                                   interrupted, lost, unrecorded
+//	anarchon.job.last_success          when a run of the job last ended well, Unix time, as far as
+//	                                   this instance knows: by its own runs, and by
+//	                                   [Telemetry.Seed] from the store; always by job
 //	anarchon.runs.active               runs whose handler runs, in this instance
 //	anarchon.run.duration              from handler's start to its end; anarchon.outcome
 //	anarchon.start.lateness            from slot to handler's start; anarchon.reason: scheduled,

@@ -12,6 +12,7 @@ type instruments struct {
 	pluginStarts, pluginFailures, dropped                       metric.Int64Counter
 	active                                                      metric.Int64UpDownCounter
 	duration, lateness, operation, margin                       metric.Float64Histogram
+	lastSuccess                                                 metric.Float64Gauge
 }
 
 // Bucket bounds, in seconds: runs take from milliseconds to hours, starts are late by
@@ -46,6 +47,8 @@ func newInstruments(m metric.Meter) (i instruments, err error) {
 	counter(&i.pluginFailures, "anarchon.plugin.failures", "{failure}", "Times that the plugin died, hung or did not start.")
 	counter(&i.dropped, "anarchon.events.dropped", "{event}", "Events that were lost because telemetry was too slow.")
 	i.active, err = m.Int64UpDownCounter("anarchon.runs.active", metric.WithUnit("{run}"), metric.WithDescription("Runs whose handler runs in this instance."))
+	errs = append(errs, err)
+	i.lastSuccess, err = m.Float64Gauge("anarchon.job.last_success", metric.WithUnit("s"), metric.WithDescription("When a run of the job last ended well, Unix time, as far as this instance knows."))
 	errs = append(errs, err)
 	histogram(&i.duration, "anarchon.run.duration", "Time from a handler's start to its end.", runBounds)
 	histogram(&i.lateness, "anarchon.start.lateness", "Time from a slot to its handler's start.", latenessBounds)

@@ -82,6 +82,7 @@ func (t *Telemetry) OnEvent(e core.Event) {
 		}
 	case core.Succeeded:
 		t.ended(e.Run.Job, "success", e.Took)
+		t.succeeded(e.Run.Job, time.Now())
 	case core.Failed:
 		t.ended(e.Run.Job, "failed", e.Took)
 	case core.Interrupted:
@@ -112,6 +113,43 @@ func (t *Telemetry) ended(job, outcome string, took time.Duration) {
 	how := t.of(job, keyOutcome.String(outcome))
 	t.m.runs.Add(ctx, 1, how)
 	t.m.duration.Record(ctx, took.Seconds(), how)
+}
+
+func (t *Telemetry) succeeded(job string, at time.Time) {
+	t.m.lastSuccess.Record(context.Background(), float64(at.UnixMilli())/1000, metric.WithAttributes(keyJob.String(job)))
+}
+
+// seedRuns is how many attempts of a job Seed looks through for a success.
+const seedRuns = 100
+
+// Seed reads from the store when the jobs last ended well, and begins their counters at
+// 0, so that an alert on a job that did not run is neither silent nor false after a
+// start. Call it once the jobs are known. A backend without history seeds the counters
+// only.
+func (t *Telemetry) Seed(ctx context.Context, s store.Store, jobs ...string) error {
+	d, err := s.Describe(ctx)
+	if err != nil {
+		return fmt.Errorf("telemetry: %w", err)
+	}
+	for _, job := range jobs {
+		for _, outcome := range []string{"success", "failed"} {
+			t.m.runs.Add(ctx, 0, t.of(job, keyOutcome.String(outcome)))
+		}
+		if !d.History {
+			continue
+		}
+		ans, err := s.History(ctx, store.HistoryRequest{Job: job, Limit: seedRuns})
+		if err != nil {
+			return fmt.Errorf("telemetry: history of %q: %w", job, err)
+		}
+		for _, a := range ans.Attempts {
+			if a.Status == store.StatusSuccess && a.EndedAt != 0 {
+				t.succeeded(job, store.Time(a.EndedAt))
+				break
+			}
+		}
+	}
+	return nil
 }
 
 // OnPluginEvent counts an event of a plugin's life: give it to

@@ -59,6 +59,10 @@ func (p probe) read(t *testing.T) map[string]float64 {
 				for _, p := range d.DataPoints {
 					got[name(m, p.Attributes)] = float64(p.Value)
 				}
+			case metricdata.Gauge[float64]:
+				for _, p := range d.DataPoints {
+					got[name(m, p.Attributes)] = p.Value
+				}
 			case metricdata.Histogram[float64]:
 				for _, p := range d.DataPoints {
 					got[name(m, p.Attributes)] = float64(p.Count)
@@ -128,6 +132,49 @@ func TestScheduler(t *testing.T) {
 		}
 		if bad.Status().Code != codes.Error || bad.Status().Description != "second one fails" {
 			t.Errorf("the second span ends %v", bad.Status())
+		}
+	})
+}
+
+// TestSeed: what the store remembers of the jobs is known before one runs here.
+func TestSeed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mem := coretest.NewStore(store.KindLease)
+		claim := func(slot int64, outcome store.Outcome) {
+			won, err := mem.Claim(t.Context(), store.ClaimRequest{
+				Job: "old", Slot: slot, ID: store.NewClaimID(), Instance: "i", Reason: store.ReasonScheduled, Lease: time.Minute,
+				MaxLate: time.Hour, Overlap: store.OverlapAllow, MaxAttempts: 1, HistorySize: 10,
+			})
+			if err != nil || won.Verdict != store.VerdictWon {
+				t.Fatal(won, err)
+			}
+			if _, err := mem.Finish(t.Context(), store.FinishRequest{Job: "old", Slot: slot, Token: won.Token, Outcome: outcome}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		began := time.Now()
+		claim(began.UnixMilli(), store.OutcomeSuccess)
+		time.Sleep(time.Second)
+		claim(time.Now().UnixMilli(), store.OutcomeFailed)
+		p := newProbe(t, Config{})
+		if err := p.Seed(t.Context(), mem, "old", "new"); err != nil {
+			t.Fatal(err)
+		}
+		got := p.read(t)
+		if v := got["anarchon.job.last_success{anarchon.job.name=old}"]; v != float64(began.Unix()) {
+			t.Errorf("the last success was at %v, want %v", v, began.Unix())
+		}
+		if _, ok := got["anarchon.job.last_success{anarchon.job.name=new}"]; ok {
+			t.Error("a job that never ran has a last success")
+		}
+		for _, job := range []string{"old", "new"} {
+			if v, ok := got["anarchon.runs{anarchon.job.name="+job+",anarchon.outcome=success}"]; !ok || v != 0 {
+				t.Errorf("%s: the counter is %v, %v", job, v, ok)
+			}
+		}
+		mem.SetDown(true)
+		if err := p.Seed(t.Context(), mem, "old"); err == nil {
+			t.Error("no error of a store that is down")
 		}
 	})
 }

@@ -44,8 +44,13 @@ func serve(ctx context.Context) error {
 		// Well below the interval, so that a crashed run is taken over before the next is due.
 		Timing: core.Timing{Lease: 3 * time.Second},
 		Handler: func(ctx context.Context, run core.Run) error {
-			fmt.Println("run of", run.ScheduledAt.Format(time.TimeOnly))
-			return nil
+			fmt.Printf("run of %s, attempt %d\n", run.ScheduledAt.Format(time.TimeOnly), run.Attempt)
+			select {
+			case <-time.After(2 * time.Second): // the work
+				return nil
+			case <-ctx.Done(): // told to stop, or the run was lost
+				return context.Cause(ctx)
+			}
 		},
 	})
 	if err != nil {

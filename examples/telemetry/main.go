@@ -19,11 +19,14 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
 	"github.com/anarchon-go/anarchon/core"
+	"github.com/anarchon-go/anarchon/plugins/sqlite/sqlitestore"
 	"github.com/anarchon-go/anarchon/storekit"
 	"github.com/anarchon-go/anarchon/telemetry"
 )
 
 func main() {
+	storekit.Embed(sqlitestore.New) // this program is its own plugin, in a process of its own
+
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
@@ -72,6 +75,12 @@ func serve(ctx context.Context) error {
 		}),
 	})
 	if err != nil {
+		return err
+	}
+
+	// What the store remembers of the jobs, so that the first scrape after a start is no
+	// gap: alerts look at it.
+	if err := tel.Seed(ctx, plugin, "hello"); err != nil {
 		return err
 	}
 

@@ -25,7 +25,7 @@ func TestAlertsNameWhatIsThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := tel.Store(coretest.NewStore(store.KindLease))
-	run := core.Run{Job: "j", ScheduledAt: time.Now(), Reason: store.ReasonTakeover}
+	run := core.Run{Job: "hello", ScheduledAt: time.Now(), Reason: store.ReasonTakeover}
 	for _, e := range []core.Event{
 		core.Started{Run: run, At: time.Now()}, core.Succeeded{Run: run}, core.Lost{Run: run}, core.Unrecorded{Run: run},
 		core.Unconfirmed{Run: run}, core.Stuck{Run: run}, core.EventsDropped{Count: 1},
@@ -35,17 +35,17 @@ func TestAlertsNameWhatIsThere(t *testing.T) {
 	for _, reason := range []core.SkipReason{
 		core.SkipLate, core.SkipEarly, core.SkipCapacity, core.SkipUnreachable, core.SkipUnknown, core.SkipRefused, core.SkipExhausted,
 	} {
-		tel.OnEvent(core.Skipped{Job: "j", Reason: reason})
+		tel.OnEvent(core.Skipped{Job: "hello", Reason: reason})
 	}
 	tel.OnPluginEvent(storekit.Down{})
 	won, err := s.Claim(t.Context(), store.ClaimRequest{
-		Job: "j", Slot: run.ScheduledAt.UnixMilli(), ID: store.NewClaimID(), Instance: "i", Reason: store.ReasonScheduled, Lease: time.Minute,
+		Job: "hello", Slot: run.ScheduledAt.UnixMilli(), ID: store.NewClaimID(), Instance: "i", Reason: store.ReasonScheduled, Lease: time.Minute,
 		MaxLate: time.Minute, Overlap: store.OverlapSkip, MaxAttempts: 1, HistorySize: 1,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Heartbeat(t.Context(), store.HeartbeatRequest{Job: "j", Slot: run.ScheduledAt.UnixMilli(), Token: won.Token, Lease: time.Minute}); err != nil {
+	if _, err := s.Heartbeat(t.Context(), store.HeartbeatRequest{Job: "hello", Slot: run.ScheduledAt.UnixMilli(), Token: won.Token, Lease: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Claim(t.Context(), store.ClaimRequest{}); err == nil {
@@ -77,7 +77,7 @@ func TestAlertsNameWhatIsThere(t *testing.T) {
 		if r.Alert == "" || r.Labels["severity"] == "" || r.Annotations["summary"] == "" {
 			t.Errorf("rule %+v is incomplete", r)
 		}
-		names := regexp.MustCompile(`anarchon_\w+_(total|count|bucket)`).FindAllString(r.Expr, -1)
+		names := regexp.MustCompile(`anarchon_\w+_(total|count|bucket|last_success_seconds)`).FindAllString(r.Expr, -1)
 		if len(names) == 0 {
 			t.Errorf("%s selects no metric", r.Alert)
 		}

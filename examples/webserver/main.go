@@ -2,6 +2,9 @@
 // right order: first no new requests and no new runs, then what is under way gets its
 // time, then the store's plugin is closed. It works the same under systemd and
 // Kubernetes; deploy.yaml has the times that must fit together.
+//
+// With DATABASE_URL it uses PostgreSQL, as replicas on several machines must; without,
+// a SQLite file in the working directory.
 package main
 
 import (
@@ -17,6 +20,8 @@ import (
 	"time"
 
 	"github.com/anarchon-go/anarchon/core"
+	"github.com/anarchon-go/anarchon/plugins/postgres/postgresstore"
+	"github.com/anarchon-go/anarchon/plugins/sqlite/sqlitestore"
 	"github.com/anarchon-go/anarchon/storekit"
 )
 
@@ -26,10 +31,13 @@ const (
 )
 
 func main() {
+	storekit.Embed(sqlitestore.New) // this program is its own plugin, in a process of its own
+	storekit.Embed(postgresstore.New)
+
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
-	listener, err := net.Listen("tcp", "localhost:8080")
+	listener, err := net.Listen("tcp", ":8080")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -39,7 +47,11 @@ func main() {
 }
 
 func serve(ctx context.Context, listener net.Listener) error {
-	plugin, err := storekit.Open(ctx, storekit.Plugin{Name: "sqlite", Config: map[string]any{"path": "webserver.db"}})
+	where := storekit.Plugin{Name: "sqlite", Config: map[string]any{"path": "webserver.db"}}
+	if url := os.Getenv("DATABASE_URL"); url != "" {
+		where = storekit.Plugin{Name: "postgres", Config: map[string]any{"url": url}}
+	}
+	plugin, err := storekit.Open(ctx, where)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}

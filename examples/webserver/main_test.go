@@ -5,21 +5,25 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/anarchon-go/anarchon/plugins/sqlite/sqlitestore"
+	"github.com/anarchon-go/anarchon/storekit"
 )
+
+// TestMain: the test's program carries the plugins, as the real one does.
+func TestMain(m *testing.M) {
+	storekit.Embed(sqlitestore.New)
+	os.Exit(m.Run())
+}
 
 // TestServeAndStop: it answers while it runs, and stops by itself when it is told to.
 func TestServeAndStop(t *testing.T) {
 	dir := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, "anarchon-plugin-sqlite"), "../../plugins/sqlite").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	t.Setenv("ANARCHON_PLUGIN_DIR", dir)
+	t.Setenv("DATABASE_URL", "")
 	t.Chdir(dir) // the database is made here
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
