@@ -67,8 +67,9 @@ const (
 	defaultStopTimeout = 30 * time.Second
 
 	minInterval     = time.Second
-	maxEarlyCap     = 10 * time.Second // a first claim so far before its slot, on the store's clock, is refused
-	clockTolerances = 20 * time.Second // 10 s each way: without it two instances 5 s apart both win on a window of 63 s
+	leastLease      = 6 * time.Millisecond // a sixth of it, the default heartbeat, is a millisecond
+	maxEarlyCap     = 10 * time.Second     // a first claim so far before its slot, on the store's clock, is refused
+	clockTolerances = 20 * time.Second     // 10 s each way: without it two instances 5 s apart both win on a window of 63 s
 )
 
 // RuleError says which timing rule a job breaks, with which values, and what to
@@ -99,8 +100,14 @@ func CheckTiming(t Timing, gap time.Duration, d store.Description) (full Timing,
 	}
 	full.checkBounds(gap, broken)
 	full.checkMemory(gap, d.Memory, broken)
+	if derived := t.Heartbeat == 0; derived {
+		// A rule about a heartbeat that nobody chose would send its reader astray.
+		broken(full.Lease >= leastLease, "lease >= 6 ms, where the heartbeat is a part of it", "lengthen the lease, or set the heartbeat", "lease is %v", full.Lease)
+	} else {
+		broken(full.Heartbeat >= time.Millisecond, "heartbeat >= 1 ms", "lengthen the heartbeat", "heartbeat is %v", full.Heartbeat)
+	}
 	if d.Kind == store.KindLease {
-		broken(full.Heartbeat < full.Lease/2, "heartbeat < half the lease", "lengthen the lease or shorten the heartbeat: a lease must be renewed at least twice before it can end",
+		broken(full.Heartbeat < full.Lease/2 || full.Lease < leastLease, "heartbeat < half the lease", "lengthen the lease or shorten the heartbeat: a lease must be renewed at least twice before it can end",
 			"heartbeat is %v, half the lease is %v", full.Heartbeat, full.Lease/2)
 		if gap < full.Lease+full.Lease/2 {
 			warnings = append(warnings, fmt.Sprintf("the smallest gap between slots (%v) is not clearly above the lease (%v): a crashed run is often superseded by the next slot before its lease ends; shorten the lease or lengthen the interval", gap, full.Lease))
@@ -127,7 +134,6 @@ func (t Timing) checkBounds(gap time.Duration, broken func(ok bool, rule, remedy
 	broken(t.MaxLate <= store.MaxBound, "max late <= 366 days", "shorten max late", "max late is %v", t.MaxLate)
 	broken(t.CatchUp >= 0 && t.CatchUp <= store.MaxBound, "0 <= catch-up <= 366 days", "use core.Disabled to turn catch-up off", "catch-up is %v", t.CatchUp)
 	broken(t.Lease >= time.Millisecond && t.Lease <= store.MaxLease, "1 ms <= lease <= 30 days", "choose about three times the longest pause of a healthy instance", "lease is %v", t.Lease)
-	broken(t.Heartbeat >= time.Millisecond, "heartbeat >= 1 ms", "lengthen the heartbeat", "heartbeat is %v", t.Heartbeat)
 	broken(t.Overlap == Skip || t.Overlap == Allow, "overlap is skip or allow", "use core.Skip or core.Allow", "overlap is %v", t.Overlap)
 	broken(t.MaxAttempts >= 1 && t.MaxAttempts <= store.MaxAttemptsCap, "1 <= max attempts <= 100", "choose a number in this range", "max attempts is %d", t.MaxAttempts)
 	broken(t.HistorySize >= 1 && t.HistorySize <= store.MaxHistory, "1 <= history size <= 10000", "choose a number in this range", "history size is %d", t.HistorySize)

@@ -62,7 +62,7 @@ func TestTimingRules(t *testing.T) {
 		{"heartbeat half the lease", Timing{Lease: 10 * time.Second, Heartbeat: 5 * time.Second}, minute, leaseStore, []string{"heartbeat < half"}},
 		{"heartbeat half the lease, claim-only", Timing{Lease: 10 * time.Second, Heartbeat: 5 * time.Second}, minute, claimOnly, nil},
 		{"lease 6 ms", Timing{Lease: 6 * time.Millisecond}, minute, leaseStore, nil},
-		{"lease too short for a heartbeat", Timing{Lease: 5 * time.Millisecond}, minute, leaseStore, []string{"heartbeat >= 1 ms"}},
+		{"lease too short for a heartbeat", Timing{Lease: 5 * time.Millisecond}, minute, leaseStore, []string{"lease >= 6 ms, where the heartbeat is a part of it"}},
 		{"lease negative", Timing{Lease: -1, Heartbeat: time.Second}, minute, claimOnly, []string{"1 ms <= lease"}},
 		{"lease 30 days", Timing{Lease: store.MaxLease}, minute, leaseStore, nil},
 		{"lease over 30 days", Timing{Lease: store.MaxLease + 1}, minute, leaseStore, []string{"1 ms <= lease"}},

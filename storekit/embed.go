@@ -3,8 +3,11 @@ package storekit
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -44,6 +47,17 @@ func Embed(factory Factory) {
 		embedded.names = map[string]bool{}
 	}
 	embedded.names[name] = true
+}
+
+// embeddedWords says which plugins this program carries, for whoever looks for one that
+// it does not.
+func embeddedWords() string {
+	embedded.Lock()
+	defer embedded.Unlock()
+	if len(embedded.names) == 0 {
+		return "this program carries no plugin itself (storekit.Embed)"
+	}
+	return fmt.Sprintf("this program carries %s (storekit.Embed)", strings.Join(slices.Sorted(maps.Keys(embedded.names)), ", "))
 }
 
 // embedded are the plugins that this program carries.

@@ -47,6 +47,7 @@ func find(p Plugin) (string, error) {
 	if !p.SearchPATH {
 		remedy += " (SearchPATH is off)"
 	}
+	remedy += "; " + embeddedWords()
 	return "", fmt.Errorf("not found; tried\n%s\n%s", strings.Join(tried, "\n"), remedy)
 }
 

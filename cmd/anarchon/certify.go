@@ -106,7 +106,7 @@ func (c *certification) measure(ctx context.Context, p storekit.Plugin) error {
 		return err
 	}
 	c.id = "certify-" + store.NewClaimID().String()[:12]
-	p.Config = inNamespace(p.Config, found, c.id)
+	p.Config = inNamespace(lookOnly(p.Config, found), found, c.id)
 	plugin, d, err := openToMeasure(ctx, p)
 	if err != nil {
 		return err
@@ -222,6 +222,9 @@ func half(kind storekit.OptionType, value string) string {
 
 func with(config map[string]any, name, value string) map[string]any {
 	out := maps.Clone(config)
+	if out == nil {
+		out = map[string]any{}
+	}
 	out[name] = value
 	return out
 }

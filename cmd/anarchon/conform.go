@@ -21,6 +21,7 @@ import (
 	"github.com/anarchon-go/anarchon/conformance/session"
 	"github.com/anarchon-go/anarchon/conformance/subject"
 	"github.com/anarchon-go/anarchon/core/store"
+	"github.com/anarchon-go/anarchon/internal/nearest"
 )
 
 // conformOptions say what is judged, and how.
@@ -165,7 +166,8 @@ func explain(out io.Writer, what string) error {
 		}
 	}
 	if p, ok := promise.Get(strings.ToUpper(what)); ok {
-		fmt.Fprintf(out, "%s (%v backends): %s\n", p.ID, p.Applies, p.Sentence)
+		who := map[promise.Applies]string{promise.All: "every backend", promise.Lease: "lease backends", promise.ClaimOnly: "claim-only backends"}[p.Applies]
+		fmt.Fprintf(out, "%s (%s): %s\n", p.ID, who, p.Sentence)
 		for _, c := range all {
 			for _, id := range c.Promises {
 				if id == p.ID {
@@ -191,7 +193,17 @@ func explain(out io.Writer, what string) error {
 			return nil
 		}
 	}
-	return usageError{fmt.Errorf("%q is neither a promise, such as R-CLAIM-1, nor a check, such as claim/one-winner", what)}
+	known := []string{}
+	for _, p := range promise.List() {
+		known = append(known, p.ID)
+	}
+	for _, c := range all {
+		known = append(known, c.ID)
+	}
+	if near := nearest.Word(what, known); near != "" {
+		return usageError{fmt.Errorf("%q is neither a promise nor a check; did you mean %s?", what, near)}
+	}
+	return usageError{fmt.Errorf("%q is neither a promise, such as R-CLAIM-1, nor a check, such as claim/one-winner; docs/conformance-matrix.md has all", what)}
 }
 
 func hasCheck(all []kit.Check, id string) bool {

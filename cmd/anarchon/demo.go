@@ -83,6 +83,9 @@ func (d *demo) run(ctx context.Context) error {
 		return err
 	}
 	plugin.Config = map[string]any{"path": d.db}
+	if err := tryStore(ctx, plugin); err != nil {
+		return err // once, and not by each instance
+	}
 
 	show := newPlainView(os.Stdout)
 	if !d.plain && term.IsTerminal(int(os.Stdout.Fd())) && term.IsTerminal(int(os.Stdin.Fd())) {
@@ -100,6 +103,15 @@ func (d *demo) run(ctx context.Context) error {
 	}
 	fmt.Println()
 	return stage.verdict(os.Stdout)
+}
+
+// tryStore opens the store and closes it again.
+func tryStore(ctx context.Context, p storekit.Plugin) error {
+	plugin, err := storekit.Open(ctx, p)
+	if err != nil {
+		return err
+	}
+	return plugin.Close()
 }
 
 // printWhatIsLeft shows what the store remembers at the end.

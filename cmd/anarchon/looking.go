@@ -28,17 +28,25 @@ func (s *storeFlags) add(cmd *cobra.Command) {
 	f.StringArrayVar(&s.config, "config", nil, "an option of the plugin, key=value, or key=@file; repeatable")
 }
 
-// open opens the store to look into it and gives it to use. A plugin that would make
-// a store that is not there (its option is called create) is told not to.
+// lookOnly is the configuration with which a plugin does not make a store that is not
+// there, where it has the option to (create) and the user does not say otherwise: a
+// slip in a path must not make a database.
+func lookOnly(config map[string]any, found storekit.Inspection) map[string]any {
+	_, given := config["create"]
+	if given || !slices.ContainsFunc(found.Options, func(o storekit.Option) bool { return o.Name == "create" }) {
+		return config
+	}
+	return with(config, "create", "false")
+}
+
+// open opens the store to look into it and gives it to use.
 func (s *storeFlags) open(ctx context.Context, use func(context.Context, *storekit.Client, store.Description) error) error {
 	return withPlugin(ctx, s.plugin, s.config, func(ctx context.Context, p storekit.Plugin) error {
 		found, err := storekit.Inspect(ctx, p)
 		if err != nil {
 			return err
 		}
-		if _, given := p.Config["create"]; !given && slices.ContainsFunc(found.Options, func(o storekit.Option) bool { return o.Name == "create" }) {
-			p.Config["create"] = "false"
-		}
+		p.Config = lookOnly(p.Config, found)
 		plugin, err := storekit.Open(ctx, p)
 		if err != nil {
 			return err

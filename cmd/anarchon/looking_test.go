@@ -162,9 +162,9 @@ func TestLookingMakesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, command := range []string{"runs", "doctor"} {
+	for _, command := range []string{"runs -plugin", "doctor -plugin", "certify -plugin", "plugin info"} {
 		path := filepath.Join(t.TempDir(), "slip.db")
-		code, _, errs := said(t, command, "-plugin", plugin, "-config", "path="+path)
+		code, _, errs := said(t, append(strings.Fields(command), plugin, "-config", "path="+path)...)
 		if code != exitFailed || !strings.Contains(errs, "there is no such file") {
 			t.Errorf("%s: exit code %d, %s", command, code, errs)
 		}
@@ -249,7 +249,7 @@ func TestCertify(t *testing.T) {
 	if err := os.WriteFile(jobs, []byte("jobs:\n- {name: good, schedule: every 5m}\n- {name: bad, schedule: every 2s, jitter: 1s}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, out, errs := said(t, "certify", "-plugin", plugin, "-config", "path="+filepath.Join(t.TempDir(), "new.db"), "-jobs", jobs)
+	code, out, errs := said(t, "certify", "-plugin", plugin, "-config", "create=true", "-config", "path="+filepath.Join(t.TempDir(), "new.db"), "-jobs", jobs)
 	for _, want := range []string{"SQLite", "by age    for ever  5", "by count  any       201 runs", "safe", "REFUSED", "jitter is 1s, half the smallest gap is 1s"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the output lacks %q", want)

@@ -13,6 +13,9 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/anarchon-go/anarchon/conformance/report"
+	"github.com/anarchon-go/anarchon/internal/nearest"
 )
 
 // Exit codes.
@@ -39,7 +42,9 @@ func rootCommand() *cobra.Command {
 		Long: `anarchon runs jobs on many machines without a leader: for each slot of a job
 every instance asks a shared store, and the store grants the run to exactly one.
 
-Exit codes: 0 yes, 1 no or failed, 2 the command line is wrong.`,
+Flags may have one dash or two. Exit codes: 0 yes, 1 no or failed, 2 the command line
+is wrong.`,
+		Version:       report.Version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -68,14 +73,34 @@ func runTo(ctx context.Context, args []string, out, errs io.Writer) int {
 	return exitFailed
 }
 
+// group makes a command that only holds others: without a word it shows its help, with
+// one that it does not know it fails.
+func group(cmd *cobra.Command) *cobra.Command {
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		var known []string
+		for _, c := range cmd.Commands() {
+			known = append(known, c.Name())
+		}
+		if near := nearest.Word(args[0], known); near != "" {
+			return usageError{fmt.Errorf("unknown command %q for %q; did you mean %q?", args[0], cmd.CommandPath(), near)}
+		}
+		return usageError{fmt.Errorf("unknown command %q for %q; known are %q", args[0], cmd.CommandPath(), known)}
+	}
+	return cmd
+}
+
 // usageError is a fault of the command line.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// numbered tells a short flag with its number, such as -n5.
+// numbered tells a short flag with its number, such as -n5 or -n=5.
 func numbered(flag string) bool {
-	_, err := strconv.Atoi(flag[2:])
+	_, err := strconv.Atoi(strings.TrimPrefix(flag[2:], "="))
 	return err == nil
 }
 

@@ -19,10 +19,10 @@ import (
 )
 
 func pluginCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := group(&cobra.Command{
 		Use:   "plugin",
 		Short: "Look at a plugin: what it is, what it found in its store, how fast it is",
-	}
+	})
 	cmd.AddCommand(pluginInfoCommand(), pluginBenchCommand())
 	return cmd
 }
@@ -139,6 +139,7 @@ func inspect(ctx context.Context, p storekit.Plugin) (*pluginReport, error) {
 	if len(p.Config) == 0 && len(found.Options) > 0 {
 		return r, nil
 	}
+	p.Config = lookOnly(p.Config, found)
 	plugin, err := storekit.Open(ctx, p)
 	if err != nil {
 		return nil, err

@@ -49,7 +49,7 @@ func TestPluginInfo(t *testing.T) {
 }
 
 func TestPluginInfoOfAStore(t *testing.T) {
-	r, err := inspect(t.Context(), testPlugin(map[string]any{"path": filepath.Join(t.TempDir(), "jobs.db")}))
+	r, err := inspect(t.Context(), testPlugin(map[string]any{"path": filepath.Join(t.TempDir(), "jobs.db"), "create": "true"}))
 	if err != nil {
 		if strings.Contains(err.Error(), "CGO_ENABLED=1") {
 			t.Skip(err)
@@ -89,7 +89,7 @@ func TestPluginInfoOfAStore(t *testing.T) {
 
 func TestPluginBench(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "jobs.db")
-	r, err := benchPlugin(t.Context(), testPlugin(map[string]any{"path": file}), time.Second, 8)
+	r, err := benchPlugin(t.Context(), testPlugin(map[string]any{"path": file, "create": "true"}), time.Second, 8)
 	if err != nil {
 		if strings.Contains(err.Error(), "CGO_ENABLED=1") {
 			t.Skip(err)
@@ -115,7 +115,7 @@ func TestPluginBench(t *testing.T) {
 	}
 	// The service's own namespace is as it was; the other one has the records.
 	for namespace, want := range map[string]bool{"default": false, benchNamespace: true} {
-		c, err := storekit.Open(t.Context(), testPlugin(map[string]any{"path": file, "namespace": namespace}))
+		c, err := storekit.Open(t.Context(), testPlugin(map[string]any{"path": file, "namespace": namespace, "create": "true"}))
 		if err != nil {
 			t.Fatal(err)
 		}

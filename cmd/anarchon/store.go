@@ -15,10 +15,10 @@ import (
 )
 
 func storeCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := group(&cobra.Command{
 		Use:   "store",
 		Short: "Prepare a store before a service uses it",
-	}
+	})
 	cmd.AddCommand(storeSetupCommand())
 	return cmd
 }

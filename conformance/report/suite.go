@@ -22,12 +22,12 @@ func suiteOf(results []kit.Result) Kit {
 	}
 	slices.Sort(lines)
 	sum := sha256.Sum256([]byte(strings.Join(lines, "\n")))
-	return Kit{Version: moduleVersion(), Protocol: storekit.ProtocolVersion, Suite: "sha256:" + hex.EncodeToString(sum[:8])}
+	return Kit{Version: Version(), Protocol: storekit.ProtocolVersion, Suite: "sha256:" + hex.EncodeToString(sum[:8])}
 }
 
-// moduleVersion is the version of this module in the running program, or "devel" where
+// Version is the version of this module in the running program, or "devel" where
 // the go command stamped none.
-func moduleVersion() string {
+func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "devel"
