@@ -107,6 +107,7 @@ func (c *certification) measure(ctx context.Context, p storekit.Plugin) error {
 	}
 	c.id = "certify-" + store.NewClaimID().String()[:12]
 	p.Config = inNamespace(lookOnly(p.Config, found), found, c.id)
+	fmt.Fprintf(c.progress, "all that is written is in namespaces that begin with %s\n", c.id)
 	plugin, d, err := openToMeasure(ctx, p)
 	if err != nil {
 		return err
