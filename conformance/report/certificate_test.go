@@ -96,3 +96,17 @@ func TestCompare(t *testing.T) {
 	}
 	golden(t, "compare.md", b.Bytes())
 }
+
+func TestWindows(t *testing.T) {
+	c := Certificate{Description: Description{Memory: "5m0s"}, Checks: []Checked{{Figures: []kit.Figure{
+		{Name: "lease of 200ms granted again after", Value: "250ms"}, {Name: "lease of 1s granted again after", Value: "1s"},
+		{Name: "remembered for at least", Value: "2s"}, {Name: "examples", Value: "7"}, {Name: "lease of x granted again after", Value: "1s"},
+	}}}}
+	got := windows(c)
+	if len(got) != 3 || got[0].Name != "lease of 200ms" || got[0].WantWide != 10 || got[0].GotWide != 12 || got[2].GotWide != 100 {
+		t.Errorf("got %+v", got)
+	}
+	if windows(Certificate{}) != nil {
+		t.Error("windows of nothing")
+	}
+}

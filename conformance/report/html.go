@@ -22,6 +22,7 @@ type page struct {
 	Bad      []badCheck
 	Families []family
 	Figures  []figure
+	Windows  []window
 }
 
 // badCheck is a check that found a fault, or that could not be made.
@@ -48,6 +49,7 @@ type figure struct {
 // first, and the pictures that checks drew of it.
 func (r *Report) HTML() ([]byte, error) {
 	p := page{Cert: r.Certificate()}
+	p.Windows = windows(p.Cert)
 	for i, res := range r.Results {
 		c := p.Cert.Checks[i]
 		for _, f := range c.Figures {
