@@ -41,21 +41,48 @@ const (
 	linearPace  = 12 // calls, of the usual length, that a lease lasts for at least
 )
 
+// linearRounds is how often the traffic is played if it can't be judged: the search for
+// an order grows with chance. A history that can't be judged proves nothing, either way;
+// if all are such, the check is an error.
+const linearRounds = 3
+
 // linearCheck lets the traffic run until enough has happened, and judges it.
 func linearCheck(r *kit.Run, cutOff time.Duration) {
 	kind := r.Description().Kind
-	rec := record.NewRecorder(fmt.Sprintf("%v store, %s", kind, r.Description().Product), kind)
 	var stores []store.Store
 	for _, c := range r.Open(processes) {
 		stores = append(stores, asStore{c})
 	}
+	for round := 1; ; round++ {
+		h := traffics(r, stores, cutOff, round)
+		lacks := h.Stats().Lacks(kind)
+		began := time.Now()
+		j := record.Judge(h, 0)
+		if j.Verdict == record.Unknown && round < linearRounds {
+			r.Figure("not judged", "%d calls: %s", len(h.Ops), j.Reason)
+			continue
+		}
+		r.Figure("calls", "%v", h.Stats())
+		r.Figure("judged", "%d jobs, in %v", j.Jobs, kit.Wait(time.Since(began)))
+		conclude(r, h, j)
+		if len(lacks) > 0 { // a history that is illegal is proof however short it is
+			r.Inconclusive("within %v too little happened to prove anything: %s", linearMost, strings.Join(lacks, ", "))
+		}
+		return
+	}
+}
+
+// traffics lets the traffic run until enough has happened, or time is up.
+func traffics(r *kit.Run, stores []store.Store, cutOff time.Duration, round int) *record.History {
+	kind := r.Description().Kind
+	rec := record.NewRecorder(fmt.Sprintf("%v store, %s", kind, r.Description().Product), kind)
 	lease := r.Lease() / 4
 	lacks := []string{"anything"}
 	for turn := 0; len(lacks) > 0 && rec.Elapsed() < linearMost; turn++ {
 		t := &traffic.Traffic{
 			Recorder: rec, Kind: kind, History: r.Description().History, Stores: stores, Seed: uint64(r.IntN(1 << 30)),
 			Lease: lease, Slot: r.Slot, CutOff: cutOff,
-			Job: func(part, i int) string { return r.Job(fmt.Sprintf("j%d-%d-%d", turn, part, i)) },
+			Job: func(part, i int) string { return r.Job(fmt.Sprintf("j%d-%d-%d-%d", round, turn, part, i)) },
 		}
 		workers := t.Workers()
 		work, cancel := context.WithTimeout(r.Context(), max(linearTurn, 20*lease))
@@ -74,12 +101,7 @@ func linearCheck(r *kit.Run, cutOff time.Duration) {
 		// them over.
 		lease = min(max(lease, linearPace*usualCall(h)), 2*time.Second)
 	}
-	h := rec.History()
-	r.Figure("calls", "%v, leases of %v at last", h.Stats(), lease)
-	judge(r, h)
-	if len(lacks) > 0 { // a history that is illegal is proof however short it is
-		r.Inconclusive("within %v too little happened to prove anything: %s", kit.Wait(rec.Elapsed()), strings.Join(lacks, ", "))
-	}
+	return rec.History()
 }
 
 // usualCall is how long half of the calls take at most.
@@ -95,19 +117,16 @@ func usualCall(h *record.History) time.Duration {
 	return took[len(took)/2]
 }
 
-// judge ends the check if no order of the calls follows the rules. What is left of
-// the history is shown and attached, small enough to be read.
-func judge(r *kit.Run, h *record.History) {
-	began := time.Now()
-	j := record.Judge(h, 0)
-	r.Figure("judged", "%d jobs, in %v", j.Jobs, kit.Wait(time.Since(began)))
+// conclude ends the check if no order of the calls follows the rules, or if that can't be
+// told. What is left of the history is shown and attached, small enough to be read.
+func conclude(r *kit.Run, h *record.History, j record.Judgement) {
 	switch j.Verdict {
 	case record.Legal: // kept, so that it can be judged again
 		attachFile(r, "history.jsonl", func(b *bytes.Buffer) error { return h.Write(b) })
 		return
 	case record.Unknown:
 		attachFile(r, "history.jsonl", func(b *bytes.Buffer) error { return h.Write(b) })
-		r.Inconclusive("the calls could not be judged: %s", j.Reason)
+		r.Inconclusive("the calls could not be judged, %d times in a row: %s", linearRounds, j.Reason)
 	}
 	least, steps := record.Minimise(j.Culprit, 0, time.Now().Add(15*time.Second))
 	attach(r, h, least)
