@@ -1,13 +1,16 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -133,4 +136,65 @@ func TestShownJobsAreRead(t *testing.T) {
 	if n == 0 {
 		t.Error("no document shows a file of jobs")
 	}
+}
+
+// TestShownCommandsRun: command lines that need no server of their own do what they
+// should when they are typed as shown, in a directory with a database jobs.db and a
+// file jobs.yaml. The others are tried by the tests of their commands.
+func TestShownCommandsRun(t *testing.T) {
+	plugin, path := filled(t, time.Minute)
+	all := shownEverywhere(t) // before the directory changes
+	t.Setenv("ANARCHON_PLUGIN_DIR", filepath.Dir(plugin))
+	t.Chdir(filepath.Dir(path))
+	if err := os.WriteFile("jobs.yaml", []byte("jobs:\n- {name: n, schedule: every 5m}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db, err := os.ReadFile("jobs.db") // it was closed, so it is whole
+	if err == nil {
+		err = os.WriteFile("quickstart.db", db, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	for _, s := range all {
+		if s.info != "sh" {
+			continue
+		}
+		for line := range strings.Lines(strings.ReplaceAll(s.text, "\\\n", " ")) {
+			words, ok := commandWords(line)
+			if !ok || !runsHere(words) {
+				continue
+			}
+			ran++
+			limit := time.Minute
+			if slices.Contains(words, "-follow") {
+				limit = 5 * time.Second // until it is told to stop
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			code, out, errs := saidUntil(ctx, t, words...)
+			cancel()
+			if code != exitOK {
+				t.Errorf("%s: %s: exit code %d\n%s%s", s.where, strings.TrimSpace(line), code, out, errs)
+			}
+		}
+	}
+	if ran < 8 {
+		t.Errorf("only %d command lines were run", ran)
+	}
+}
+
+// runsHere tells the commands that need nothing but jobs.db and jobs.yaml.
+func runsHere(words []string) bool {
+	switch words[0] {
+	case "next", "completion":
+		return !strings.Contains(strings.Join(words, " "), "|")
+	case "conform":
+		return slices.Contains(words, "-explain")
+	case "runs", "doctor":
+		return slices.Contains(words, "path=jobs.db") || slices.Contains(words, "path=quickstart.db")
+	case "plugin":
+		return len(words) == 3 && words[1] == "info" && words[2] == "sqlite"
+	}
+	return false
 }
