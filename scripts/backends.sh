@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes docs/backends.md of the certificates in docs/certificates.
+# Makes docs/backends.md, and the table of README.md, of the certificates in
+# docs/certificates.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,3 +18,11 @@ What the conformance suite found, on each backend's newest server. The certifica
 PAGE
   go run ./cmd/anarchon conform compare "${files[@]}"
 } >docs/backends.md
+
+table=$(go run ./cmd/anarchon conform compare -summary "${files[@]}")
+awk -v table="$table" '
+  /<!-- certified:/ { print; print ""; print table; print ""; skip = 1; next }
+  /<!-- end of certified/ { skip = 0 }
+  !skip { print }
+' README.md >README.md.new
+mv README.md.new README.md

@@ -111,7 +111,8 @@ func verifyHistory(out io.Writer, path string) (legal bool, err error) {
 }
 
 func conformCompareCommand() *cobra.Command {
-	return &cobra.Command{
+	var summary bool
+	cmd := &cobra.Command{
 		Use:     "compare CERTIFICATE …",
 		Short:   "A page, in Markdown, that lays certificates side by side",
 		Example: "  anarchon conform compare redis/conformance.json postgres/conformance.json > backends.md",
@@ -130,12 +131,18 @@ func conformCompareCommand() *cobra.Command {
 				}
 				all = append(all, c)
 			}
+			write := report.Compare
+			if summary {
+				write = report.Summary
+			}
 			var page bytes.Buffer
-			if err := report.Compare(&page, all); err != nil {
+			if err := write(&page, all); err != nil {
 				return err
 			}
 			_, err := cmd.OutOrStdout().Write(page.Bytes())
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&summary, "summary", false, "the table alone")
+	return cmd
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Compare writes a Markdown page that lays certificates side by side: what each store
-// is and remembers, and how the checks went.
-func Compare(w io.Writer, certificates []Certificate) error {
+// Summary writes a Markdown table of certificates: what each store is and remembers, and
+// how the checks went.
+func Summary(w io.Writer, certificates []Certificate) error {
 	var b strings.Builder
 	b.WriteString("| backend | variant | store | kind | remembers a slot | fences | history | checks | verdict |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, c := range certificates {
@@ -17,6 +17,17 @@ func Compare(w io.Writer, certificates []Certificate) error {
 			escape(c.Subject.Plugin), escape(c.Subject.Version), escape(c.Subject.Variant), escape(c.Description.Product), c.Description.Kind,
 			c.Description.Memory, yes(c.Description.Fenced), yes(c.Description.History), c.Verdict.Passed, c.Verdict.Expected, c.Seconds, c.Verdict.Word())
 	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Compare writes a Markdown page that lays certificates side by side: the summary, the
+// checks that did not pass everywhere, and what is known of each store.
+func Compare(w io.Writer, certificates []Certificate) error {
+	if err := Summary(w, certificates); err != nil {
+		return err
+	}
+	var b strings.Builder
 	b.WriteString("\nChecks that did not pass everywhere they were asked for:\n\n")
 	rows := differing(certificates)
 	if len(rows) == 0 {
