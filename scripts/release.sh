@@ -28,12 +28,12 @@ compiler() {
     arm64) prefix=aarch64-linux-gnu cc=aarch64-linux-gnu-gcc ;;
     *) fail "no C compiler is known for $1; known are amd64 and arm64" ;;
   esac
-  if ! command -v "$cc" >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-    echo "release: installing gcc-$prefix" >&2
+  if ! { command -v "$cc" && [ -e "/usr/${prefix/x86-64/x86_64}/include/stdlib.h" ]; } >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    echo "release: installing gcc-$prefix and libc6-dev-$1-cross" >&2
     DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "gcc-$prefix" >/dev/null
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "gcc-$prefix" "libc6-dev-$1-cross" >/dev/null
   fi
-  command -v "$cc" >/dev/null || fail "the SQLite plugin for $1 needs $cc (Debian: apt-get install gcc-$prefix)"
+  command -v "$cc" >/dev/null || fail "the SQLite plugin for $1 needs $cc (Debian: apt-get install gcc-$prefix libc6-dev-$1-cross)"
   echo "$cc"
 }
 

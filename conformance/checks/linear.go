@@ -36,6 +36,7 @@ func linear() []kit.Check {
 
 const (
 	linearTurn  = 2500 * time.Millisecond // after which it is looked at what has happened
+	linearTurns = 3                       // at least: what goes wrong is rare, and one turn let mutants through now and then
 	linearMost  = 40 * time.Second        // that it goes on if too little has
 	linearLimit = 3 * time.Minute
 	linearPace  = 12 // calls, of the usual length, that a lease lasts for at least
@@ -78,7 +79,7 @@ func traffics(r *kit.Run, stores []store.Store, cutOff time.Duration, round int)
 	rec := record.NewRecorder(fmt.Sprintf("%v store, %s", kind, r.Description().Product), kind)
 	lease := r.Lease() / 4
 	lacks := []string{"anything"}
-	for turn := 0; len(lacks) > 0 && rec.Elapsed() < linearMost; turn++ {
+	for turn := 0; (turn < linearTurns || len(lacks) > 0) && rec.Elapsed() < linearMost; turn++ {
 		t := &traffic.Traffic{
 			Recorder: rec, Kind: kind, History: r.Description().History, Stores: stores, Seed: uint64(r.IntN(1 << 30)),
 			Lease: lease, Slot: r.Slot, CutOff: cutOff,

@@ -102,8 +102,9 @@ func TestOneWinnerThroughRestart(t *testing.T) {
 			if len(tokens) != slots {
 				t.Errorf("%d different tokens for %d slots", len(tokens), slots)
 			}
-			if !killed || unknown == 0 {
-				t.Errorf("the kill came too late or was not felt: killed %v, %d claims unknown", killed, unknown)
+			// Whether a claim was under way, and is unknown, is up to the moment.
+			if !killed || again == 0 {
+				t.Errorf("the kill came too late or was not felt: killed %v, %d claims asked again", killed, again)
 			}
 			t.Logf("%d processes, %d claims in %v, the restart of the server included; %d were asked again, %d of them as unknown; %d processes won something",
 				processes, processes*slots, time.Since(start).Round(time.Millisecond), again, unknown, len(names))
