@@ -95,7 +95,7 @@ func TestDemoStopsOnInterrupt(t *testing.T) {
 	for {
 		n, err := out.Read(buf)
 		seen.Write(buf[:n])
-		if !interrupted && strings.Contains(seen.String(), "RUNS") {
+		if !interrupted && strings.Contains(seen.String(), "RUNS") && strings.Count(seen.String(), "is up and waits") == 3 {
 			interrupted = true
 			if err := cmd.Process.Signal(os.Interrupt); err != nil {
 				t.Fatal(err)
