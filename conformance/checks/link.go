@@ -136,27 +136,6 @@ func lostAnswers(r *kit.Run) {
 	r.Figure("lost answers", "%d", lost)
 }
 
-// afterMend asks until the process has its connections again.
-func afterMend(r *kit.Run, c *kit.Client, req store.ClaimRequest) kit.Claimed {
-	for end := time.Now().Add(recovery); ; r.Sleep(50 * time.Millisecond) {
-		ctx, cancel := r.Within(2 * time.Second)
-		a, err := c.TryClaimContext(ctx, req)
-		cancel()
-		switch {
-		case err == nil:
-			return a
-		case errors.Is(err, store.ErrInvalid):
-			r.Fatalf("after its way to the store was broken and made whole, %s calls a claim invalid: %v", c.Name(), err)
-		case time.Now().After(end):
-			r.Fatalf("%v after its way to the store was made whole, %s still can't claim: %v", recovery, c.Name(), err)
-		}
-	}
-}
-
-// recovery is how long a plugin may take to find back to a store that is there
-// again.
-const recovery = 15 * time.Second
-
 func lostFinish(r *kit.Run) {
 	c, way := r.OpenLinked()
 	other := r.Open(1)[0]
@@ -258,13 +237,6 @@ func notInvalid(r *kit.Run, what string, err error) {
 	if errors.Is(err, store.ErrInvalid) {
 		r.Fatalf("%s whose answer was lost is called invalid: %v", what, err)
 	}
-}
-
-// mended returns the process once it can claim again.
-func mended(r *kit.Run, c *kit.Client) *kit.Client {
-	req := r.Ask(r.Job("mended "+store.NewClaimID().String()), 0, "a")
-	c.Want(req, afterMend(r, c, req), store.VerdictWon)
-	return c
 }
 
 // heldUp calls over a link that holds requests back, until the call is given up,

@@ -273,7 +273,7 @@ func crashedServer(r *kit.Run) {
 	back()
 	began := time.Now()
 	for _, c := range p {
-		mended(r, c)
+		restarted(r, c)
 	}
 	r.Figure("working again after", "%v", kit.Wait(time.Since(began)))
 	for _, g := range slices.Concat(ended, open) {
@@ -306,7 +306,7 @@ func crashedLease(r *kit.Run) {
 	act(r, "killing the store", s.Crash)
 	back()
 	for _, c := range p {
-		mended(r, c)
+		restarted(r, c)
 	}
 	stillHeld(r, p[1], g, "the store was killed and started again")
 	if u := p[1].Unfinished(req.Job); len(u.Runs) != 1 || u.Runs[0].Holder != "a" || u.Runs[0].Token != g.Token || !u.Runs[0].Open {
