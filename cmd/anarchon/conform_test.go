@@ -86,3 +86,27 @@ func TestConformBadInput(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, out)
 	}
 }
+
+// TestBackendsPageIsCurrent: docs/backends.md and README.md show what the certificates
+// say that are checked in.
+func TestBackendsPageIsCurrent(t *testing.T) {
+	certificates, err := filepath.Glob("../../docs/certificates/*.json")
+	if err != nil || len(certificates) == 0 {
+		t.Fatalf("no certificates: %v", err)
+	}
+	for file, args := range map[string][]string{"../../docs/backends.md": nil, "../../README.md": {"-summary"}} {
+		page, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, out, errs := said(t, append(append([]string{"conform", "compare"}, args...), certificates...)...)
+		if code != exitOK {
+			t.Fatalf("exit code %d: %s", code, errs)
+		}
+		for line := range strings.Lines(out) {
+			if !strings.Contains(string(page), strings.TrimRight(line, "\n")) && !strings.HasPrefix(line, "| check |") && !strings.HasPrefix(line, "| `") {
+				t.Errorf("%s lacks a line of the certificates (scripts/backends.sh makes it): %s", file, line)
+			}
+		}
+	}
+}
