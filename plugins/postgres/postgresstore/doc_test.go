@@ -1,8 +1,6 @@
 package postgresstore
 
 import (
-	"cmp"
-	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -12,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/anarchon-go/anarchon/core/store"
-	"github.com/anarchon-go/anarchon/storekit"
+	"github.com/anarchon-go/anarchon/internal/optiontable"
 )
 
 const page = "../../../docs/postgres.md"
@@ -23,7 +21,7 @@ func TestPageListsOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if table := optionTable(Info().Options); !strings.Contains(string(b), table) {
+	if table := optiontable.WithTypes(Info().Options); !strings.Contains(string(b), table) {
 		t.Errorf("docs/postgres.md must have this table, line by line:\n%s", table)
 	}
 }
@@ -76,26 +74,4 @@ func TestPageSQL(t *testing.T) {
 		t.Error("the job's row is still there")
 	}
 	run(2)
-}
-
-func optionTable(options []storekit.Option) string {
-	var table strings.Builder
-	table.WriteString("| option | type | default | |\n|---|---|---|---|\n")
-	for _, o := range options {
-		kind := string(o.Type)
-		switch {
-		case o.Secret:
-			kind += ", secret"
-		case o.Min != nil && o.Type == storekit.TypeInt:
-			kind += fmt.Sprintf(", %d to %d", *o.Min, *o.Max)
-		case len(o.Enum) > 0:
-			kind = "`" + strings.Join(o.Enum, "` `") + "`"
-		}
-		byDefault := cmp.Or(o.Default, "–")
-		if o.Default != "" {
-			byDefault = "`" + byDefault + "`"
-		}
-		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", o.Name, kind, byDefault, o.Help)
-	}
-	return table.String()
 }

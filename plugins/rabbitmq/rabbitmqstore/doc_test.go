@@ -1,10 +1,11 @@
 package rabbitmqstore
 
 import (
-	"fmt"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/anarchon-go/anarchon/internal/optiontable"
 )
 
 // TestPageListsOptions: the page's table of options is made of their schema.
@@ -14,21 +15,7 @@ func TestPageListsOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := "| option | default | |\n|---|---|---|\n"
-	for _, o := range Info().Options {
-		byDefault := "–"
-		switch {
-		case o.Required:
-			byDefault = "required"
-		case o.Default != "":
-			byDefault = "`" + o.Default + "`"
-		}
-		secret := ""
-		if o.Secret {
-			secret = " Secret."
-		}
-		table += fmt.Sprintf("| `%s` | %s | %s%s |\n", o.Name, byDefault, o.Help, secret)
-	}
+	table := optiontable.Brief(Info().Options)
 	if !strings.Contains(string(text), table) {
 		t.Errorf("%s must have this table, line by line:\n%s", page, table)
 	}

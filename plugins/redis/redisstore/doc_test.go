@@ -1,14 +1,12 @@
 package redisstore
 
 import (
-	"cmp"
-	"fmt"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/anarchon-go/anarchon/storekit"
+	"github.com/anarchon-go/anarchon/internal/optiontable"
 )
 
 // readPage is what is written about this backend.
@@ -23,26 +21,9 @@ func readPage(t testing.TB) string {
 
 // The page's table of options is made of their schema.
 func TestPageListsOptions(t *testing.T) {
-	var table strings.Builder
-	table.WriteString("| option | type | default | |\n|---|---|---|---|\n")
-	for _, o := range Info().Options {
-		kind := string(o.Type)
-		switch {
-		case o.Secret:
-			kind += ", secret"
-		case o.Min != nil && o.Type == storekit.TypeInt:
-			kind += fmt.Sprintf(", %d to %d", *o.Min, *o.Max)
-		case len(o.Enum) > 0:
-			kind = "`" + strings.Join(o.Enum, "` `") + "`"
-		}
-		byDefault := cmp.Or(o.Default, "–")
-		if o.Default != "" {
-			byDefault = "`" + byDefault + "`"
-		}
-		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", o.Name, kind, byDefault, o.Help)
-	}
-	if !strings.Contains(readPage(t), table.String()) {
-		t.Errorf("docs/redis.md must have this table, line by line:\n%s", &table)
+	table := optiontable.WithTypes(Info().Options)
+	if !strings.Contains(readPage(t), table) {
+		t.Errorf("docs/redis.md must have this table, line by line:\n%s", table)
 	}
 }
 
