@@ -255,19 +255,22 @@ func (c *certification) verdict() error {
 	if c.OK() {
 		return nil
 	}
-	var bad []string
-	for _, j := range c.Jobs {
-		if !j.OK() {
-			bad = append(bad, plain(j.Job.Name))
-		}
-	}
 	if len(c.Lies) > 0 {
 		return errors.New("not certified: the store remembers less than its plugin declares; no job is safe on it")
 	}
-	return fmt.Errorf("not certified: %d of %d jobs can't run on this store: %s", len(bad), len(c.Jobs), strings.Join(bad, ", "))
+	return refusedJobs("not certified: ", c.verdicts())
 }
 
-// found says what samples showed, in words.
+// verdicts are the judgements of the jobs, by the store's rules alone.
+func (c *certification) verdicts() []jobVerdict {
+	out := []jobVerdict{}
+	for _, j := range c.Jobs {
+		out = append(out, verdictOf(j))
+	}
+	return out
+}
+
+// foundWords says what samples showed.
 func foundWords(b window.Bounds, unit func(float64) string) (remembered, forgot string) {
 	remembered, forgot = unit(b.Remembered), "never"
 	if !math.IsInf(b.Forgot, 1) {
@@ -335,16 +338,8 @@ func (c *certification) printJobs(out io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	for _, j := range c.Jobs {
-		for _, f := range j.Faults {
-			fmt.Fprintf(out, "%s: %s\n", plain(j.Job.Name), f)
-			if options := c.thatHelp(f); len(options) > 0 {
-				fmt.Fprintf(out, "  the option of the plugin: %s\n", strings.Join(options, ", "))
-			}
-		}
-		for _, w := range j.Warnings {
-			fmt.Fprintf(out, "%s: warning: %s\n", plain(j.Job.Name), w)
-		}
+	for _, v := range c.verdicts() {
+		v.printFindings(out, c.thatHelp)
 	}
 	return nil
 }
@@ -367,21 +362,13 @@ func neededRuns(j jobsfile.Judgement) int { return int(j.Need/j.Gap) + 1 }
 // json is what -json prints.
 func (c *certification) json() any {
 	type job struct {
-		Name     string   `json:"name"`
-		Schedule string   `json:"schedule"`
-		Need     string   `json:"mustBeRemembered"`
-		Runs     int      `json:"asRuns"`
-		OK       bool     `json:"ok"`
-		Faults   []string `json:"faults"`
-		Warnings []string `json:"warnings"`
+		jobVerdict
+		Runs int `json:"asRuns"`
 	}
 	jobs := []job{}
-	for _, j := range c.Jobs {
-		v := job{j.Job.Name, j.Job.Schedule.String(), j.Need.String(), neededRuns(j), j.OK() && len(c.Lies) == 0, []string{}, append([]string{}, j.Warnings...)}
-		for _, f := range j.Faults {
-			v.Faults = append(v.Faults, f.Error())
-		}
-		jobs = append(jobs, v)
+	for i, v := range c.verdicts() {
+		v.OK = v.OK && len(c.Lies) == 0
+		jobs = append(jobs, job{v, neededRuns(c.Jobs[i])})
 	}
 	return map[string]any{
 		"certified": c.OK(), "product": c.product, "declared": c.Declared.String(), "measured": c.Measured.String(), "scaled": c.Scaled(),

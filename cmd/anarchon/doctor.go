@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -76,17 +75,6 @@ type examination struct {
 	Jobs       []jobVerdict  `json:"jobs"`
 }
 
-// jobVerdict is the judgement of one job.
-type jobVerdict struct {
-	Name     string   `json:"name"`
-	Schedule string   `json:"schedule"`
-	Gap      string   `json:"smallestGap"`
-	Need     string   `json:"mustBeRemembered"`
-	OK       bool     `json:"ok"`
-	Faults   []string `json:"faults"`
-	Warnings []string `json:"warnings"`
-}
-
 func examine(ctx context.Context, plugin *storekit.Client, d store.Description, jobs []jobsfile.Job) (examination, error) {
 	r := examination{Store: reportOf(d), Abandoned: []string{}, Jobs: []jobVerdict{}}
 	if d.Kind == store.KindLease {
@@ -109,31 +97,13 @@ func examine(ctx context.Context, plugin *storekit.Client, d store.Description, 
 		}
 	}
 	for _, j := range jobsfile.Judge(jobs, d) {
-		v := jobVerdict{
-			Name: j.Job.Name, Schedule: j.Job.Schedule.String(), Gap: j.Gap.String(), Need: j.Need.String(),
-			OK: j.OK(), Faults: []string{}, Warnings: append([]string{}, j.Warnings...),
-		}
-		for _, f := range j.Faults {
-			v.Faults = append(v.Faults, f.Error())
-		}
-		r.Jobs = append(r.Jobs, v)
+		r.Jobs = append(r.Jobs, verdictOf(j))
 	}
 	return r, nil
 }
 
 // verdict is nil if no job breaks a rule.
-func (r examination) verdict() error {
-	var bad []string
-	for _, j := range r.Jobs {
-		if !j.OK {
-			bad = append(bad, plain(j.Name))
-		}
-	}
-	if len(bad) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%d of %d jobs can't run on this store: %s", len(bad), len(r.Jobs), strings.Join(bad, ", "))
-}
+func (r examination) verdict() error { return refusedJobs("", r.Jobs) }
 
 func (r examination) print(out io.Writer) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -175,12 +145,7 @@ func (r examination) print(out io.Writer) error {
 		return err
 	}
 	for _, j := range r.Jobs {
-		for _, f := range j.Faults {
-			fmt.Fprintf(out, "%s: %s\n", plain(j.Name), f)
-		}
-		for _, w := range j.Warnings {
-			fmt.Fprintf(out, "%s: warning: %s\n", plain(j.Name), w)
-		}
+		j.printFindings(out, nil)
 	}
 	return nil
 }
