@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -160,7 +161,7 @@ func explain(out io.Writer, what string) error {
 	var all []kit.Check
 	for _, kind := range []store.Kind{store.KindLease, store.KindClaimOnly} {
 		for _, c := range checks.For(kind) {
-			if !hasCheck(all, c.ID) {
+			if !slices.ContainsFunc(all, func(known kit.Check) bool { return known.ID == c.ID }) {
 				all = append(all, c)
 			}
 		}
@@ -169,23 +170,16 @@ func explain(out io.Writer, what string) error {
 		who := map[promise.Applies]string{promise.All: "every backend", promise.Lease: "lease backends", promise.ClaimOnly: "claim-only backends"}[p.Applies]
 		fmt.Fprintf(out, "%s (%s): %s\n", p.ID, who, p.Sentence)
 		for _, c := range all {
-			for _, id := range c.Promises {
-				if id == p.ID {
-					fmt.Fprintf(out, "\n%s\n  %s\n", c.ID, c.Says)
-					if c.Causes != "" {
-						fmt.Fprintf(out, "  usual causes of a failure: %s\n", c.Causes)
-					}
-				}
+			if slices.Contains(c.Promises, p.ID) {
+				fmt.Fprintln(out)
+				explainCheck(out, c)
 			}
 		}
 		return nil
 	}
 	for _, c := range all {
 		if c.ID == what {
-			fmt.Fprintf(out, "%s\n  %s\n", c.ID, c.Says)
-			if c.Causes != "" {
-				fmt.Fprintf(out, "  usual causes of a failure: %s\n", c.Causes)
-			}
+			explainCheck(out, c)
 			for _, id := range c.Promises {
 				p, _ := promise.Get(id)
 				fmt.Fprintf(out, "\n%s: %s\n", id, p.Sentence)
@@ -206,11 +200,9 @@ func explain(out io.Writer, what string) error {
 	return usageError{fmt.Errorf("%q is neither a promise, such as R-CLAIM-1, nor a check, such as claim/one-winner; docs/conformance-matrix.md has all", what)}
 }
 
-func hasCheck(all []kit.Check, id string) bool {
-	for _, c := range all {
-		if c.ID == id {
-			return true
-		}
+func explainCheck(out io.Writer, c kit.Check) {
+	fmt.Fprintf(out, "%s\n  %s\n", c.ID, c.Says)
+	if c.Causes != "" {
+		fmt.Fprintf(out, "  usual causes of a failure: %s\n", c.Causes)
 	}
-	return false
 }

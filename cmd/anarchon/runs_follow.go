@@ -28,12 +28,11 @@ func (o runsOptions) watch(ctx context.Context, out io.Writer, s store.Store, d 
 	}
 	jobs := slices.Clone(o.jobs)
 	seen := map[attemptKey]store.Status{}
-	limit := o.limit
 	tick := time.NewTicker(o.pause)
 	defer tick.Stop()
 	worked, failing := false, false
 	for {
-		err := o.look(ctx, out, s, d, &jobs, seen, limit)
+		err := o.look(ctx, out, s, d, &jobs, seen)
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -52,7 +51,7 @@ func (o runsOptions) watch(ctx context.Context, out io.Writer, s store.Store, d 
 }
 
 // look shows what changed since the look before, oldest first.
-func (o runsOptions) look(ctx context.Context, out io.Writer, s store.Store, d store.Description, jobs *[]string, seen map[attemptKey]store.Status, limit int) error {
+func (o runsOptions) look(ctx context.Context, out io.Writer, s store.Store, d store.Description, jobs *[]string, seen map[attemptKey]store.Status) error {
 	if len(o.jobs) == 0 {
 		ans, err := s.Unfinished(ctx, store.UnfinishedRequest{})
 		if err != nil {
@@ -65,7 +64,7 @@ func (o runsOptions) look(ctx context.Context, out io.Writer, s store.Store, d s
 		}
 	}
 	for _, job := range *jobs {
-		attempts, err := attemptsOf(ctx, s, job, limit)
+		attempts, err := attemptsOf(ctx, s, job, o.limit)
 		if err != nil {
 			return err
 		}
@@ -79,7 +78,7 @@ func (o runsOptions) look(ctx context.Context, out io.Writer, s store.Store, d s
 				return err
 			}
 		}
-		forget(seen, job, attempts, limit)
+		forget(seen, job, attempts, o.limit)
 	}
 	return nil
 }
