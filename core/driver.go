@@ -2,9 +2,7 @@ package core
 
 import (
 	"context"
-	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/anarchon-go/anarchon/core/store"
@@ -14,22 +12,25 @@ import (
 type driver struct {
 	*Scheduler
 	m          *machine
-	executions map[*run]context.CancelCauseFunc
+	values     context.Context // that of Run, without its end: what handlers begin with
+	executions map[*run]*execution
 	calls      sync.WaitGroup // calls to the store that have not ended
 	told       []Event        // of this turn
-	deadline   *deadline      // of the calls of this turn so far
+	turn       *callGroup     // the calls of this turn so far
+	starting   []*execution   // of this turn
 }
 
 // loop feeds the machine and does what it says, until a graceful stop is over.
 func (d *driver) loop(ctx context.Context) error {
 	// Calls and handlers outlive ctx: a graceful stop needs the store.
-	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	d.values = context.WithoutCancel(ctx)
+	base, cancel := context.WithCancel(d.values)
 	defer d.settle()
 	defer cancel()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	stop := ctx.Done()
-	var inputs []func(*machine, instant)
+	var inputs []input
 	for {
 		select {
 		case <-timer.C:
@@ -41,7 +42,7 @@ func (d *driver) loop(ctx context.Context) error {
 		}
 		inputs = d.inbox.take(inputs)
 		for i, in := range inputs {
-			in(d.m, d.now())
+			in.apply(d.m, d.now())
 			inputs[i] = nil
 		}
 		d.m.tick(d.now())
@@ -95,106 +96,56 @@ func (d *driver) do(ctx context.Context, a action) {
 	r := a.run
 	switch a.kind {
 	case doClaim:
-		call(d, d.deadlineOf(ctx, a.timeout), d.store.Claim, d.m.claimRequest(r), func(m *machine, now instant, ans store.ClaimAnswer, err error) {
+		send(d, d.group(ctx, a.timeout), d.store.Claim, d.m.claimRequest(r), func(m *machine, now instant, ans store.ClaimAnswer, err error) {
 			m.claimAnswered(now, r, ans, err)
 		})
 	case doBeat:
-		call(d, d.deadlineOf(ctx, a.timeout), d.store.Heartbeat, d.m.heartbeatRequest(r), func(m *machine, now instant, ans store.HeartbeatAnswer, err error) {
+		send(d, d.group(ctx, a.timeout), d.store.Heartbeat, d.m.heartbeatRequest(r), func(m *machine, now instant, ans store.HeartbeatAnswer, err error) {
 			m.beatAnswered(now, r, ans, err)
 		})
 	case doFinish:
-		call(d, d.deadlineOf(ctx, a.timeout), d.store.Finish, d.m.finishRequest(r), func(m *machine, now instant, ans store.FinishAnswer, err error) {
+		send(d, d.group(ctx, a.timeout), d.store.Finish, d.m.finishRequest(r), func(m *machine, now instant, ans store.FinishAnswer, err error) {
 			m.finishAnswered(now, r, ans, err)
 		})
 	case doRecall:
-		call(d, d.deadlineOf(ctx, a.timeout), d.store.Unfinished, store.UnfinishedRequest{Jobs: a.names}, func(m *machine, now instant, ans store.UnfinishedAnswer, err error) {
+		send(d, d.group(ctx, a.timeout), d.store.Unfinished, store.UnfinishedRequest{Jobs: a.names}, func(m *machine, now instant, ans store.UnfinishedAnswer, err error) {
 			m.recallAnswered(now, ans, err)
 		})
 	case doHistory:
 		j := a.job
-		call(d, d.deadlineOf(ctx, a.timeout), d.store.History, store.HistoryRequest{Job: j.spec.Name, Limit: catchUpHistory}, func(m *machine, now instant, ans store.HistoryAnswer, err error) {
+		send(d, d.group(ctx, a.timeout), d.store.History, store.HistoryRequest{Job: j.spec.Name, Limit: catchUpHistory}, func(m *machine, now instant, ans store.HistoryAnswer, err error) {
 			m.historyAnswered(now, j, ans, err)
 		})
 	case doStart:
-		d.execute(ctx, r)
+		d.execute(r)
 	case doCancel:
-		if cancel, ok := d.executions[r]; ok {
-			cancel(a.cause)
+		if e, ok := d.executions[r]; ok {
+			e.cancel(a.cause)
 		}
 	case doEvent:
 		d.told = append(d.told, a.event)
 	}
 }
 
-// deadline is the context of calls that begin together and have the same time: a
-// thousand jobs that are due at once need one timer, not a thousand.
-type deadline struct {
-	ctx     context.Context
-	cancel  context.CancelFunc
-	timeout time.Duration
-	users   atomic.Int32
-}
-
-func (l *deadline) release() {
-	if l.users.Add(-1) == 0 {
-		l.cancel()
+// group returns the calls of this turn that have the given time.
+func (d *driver) group(ctx context.Context, timeout time.Duration) *callGroup {
+	if d.turn == nil || d.turn.timeout != timeout {
+		d.endGroup()
+		d.turn = newCallGroup(ctx, timeout)
 	}
+	return d.turn
 }
 
-// deadlineOf returns a deadline for one call of this turn.
-func (d *driver) deadlineOf(ctx context.Context, timeout time.Duration) *deadline {
-	if d.deadline == nil || d.deadline.timeout != timeout {
-		d.endTurn()
-		d.deadline = &deadline{timeout: timeout}
-		d.deadline.ctx, d.deadline.cancel = context.WithTimeout(ctx, timeout)
-		d.deadline.users.Store(1) // the turn itself
-	}
-	d.deadline.users.Add(1)
-	return d.deadline
-}
-
-// endTurn lets go of the turn's deadline; its calls may still use it.
+// endTurn begins the turn's handlers and calls.
 func (d *driver) endTurn() {
-	if d.deadline != nil {
-		d.deadline.release()
-		d.deadline = nil
-	}
+	spread(d.starting)
+	d.starting = nil
+	d.endGroup()
 }
 
-// overdue is how long after its deadline a call is still waited for: a store
-// that ends in time knows better than we do what became of the call.
-const overdue = time.Second
-
-// call asks the store on a goroutine of its own and brings exactly one answer to
-// the machine, also from a store that hangs or panics: that one is unknown.
-func call[Q, A any](d *driver, dl *deadline, verb func(context.Context, Q) (A, error), req Q, answer func(*machine, instant, A, error)) {
-	var answered atomic.Bool
-	reply := func(ans A, err error) {
-		if answered.CompareAndSwap(false, true) {
-			d.inbox.put(func(m *machine, now instant) { answer(m, now, ans, err) })
-		}
+func (d *driver) endGroup() {
+	if d.turn != nil {
+		d.turn.begin()
+		d.turn = nil
 	}
-	unknown := func(format string, args ...any) {
-		var none A
-		reply(none, fmt.Errorf("%w: %s", store.ErrUnknown, fmt.Sprintf(format, args...)))
-	}
-	d.calls.Go(func() {
-		defer dl.release()
-		hung := time.AfterFunc(dl.timeout+overdue, func() { unknown("the call did not end %v after its deadline", overdue) })
-		returned := false
-		defer func() {
-			hung.Stop()
-			if returned {
-				return
-			}
-			if v := recover(); v != nil {
-				unknown("the store panicked: %v", v)
-				return
-			}
-			unknown("the store ended its goroutine")
-		}()
-		ans, err := verb(dl.ctx, req)
-		returned = true
-		reply(ans, err)
-	})
 }

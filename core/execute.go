@@ -7,24 +7,37 @@ import (
 	"runtime/debug"
 )
 
-// execute runs the handler of a run on a goroutine of its own.
-func (d *driver) execute(ctx context.Context, r *run) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	d.executions[r] = cancel
-	handler, what := r.job.spec.Handler, d.m.describe(r)
-	go func() {
-		var err error
-		// Goexit unwinds without returning: the answer must be given all the same.
-		defer func() {
-			d.inbox.put(func(m *machine, now instant) {
-				cancel(nil)
-				delete(d.executions, r)
-				m.handlerReturned(now, r, err)
-			})
-		}()
-		err = &PanicError{}
-		err = settle(invoke(ctx, handler, what))
-	}()
+// execution is a handler that runs, and once it has returned, the machine's input.
+type execution struct {
+	driver *driver
+	of     *run
+	what   Run
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	err    error // what the handler returned
+}
+
+// execute runs the handler of a run, from the end of the turn on, on a goroutine of
+// its own. Its context is ended
+// by the machine alone.
+func (d *driver) execute(r *run) {
+	e := &execution{driver: d, of: r, what: d.m.describe(r)}
+	e.ctx, e.cancel = context.WithCancelCause(d.values)
+	d.executions[r] = e
+	d.starting = append(d.starting, e)
+}
+
+func (e *execution) run() {
+	// Goexit unwinds without returning: the answer must be given all the same.
+	e.err = &PanicError{}
+	defer e.driver.inbox.put(e)
+	e.err = settle(invoke(e.ctx, e.of.job.spec.Handler, e.what))
+}
+
+func (e *execution) apply(m *machine, now instant) {
+	e.cancel(nil)
+	delete(e.driver.executions, e.of)
+	m.handlerReturned(now, e.of, e.err)
 }
 
 // invoke calls a handler and turns a panic into an error.

@@ -104,7 +104,7 @@ func (s *Scheduler) Add(j Job) error {
 	for _, w := range warnings {
 		s.events.put(Warning{Job: j.Name, Text: w})
 	}
-	s.inbox.put(func(m *machine, now instant) { m.add(now, full) })
+	s.inbox.put(inputFunc(func(m *machine, now instant) { m.add(now, full) }))
 	return nil
 }
 
@@ -117,7 +117,7 @@ func (s *Scheduler) Remove(name string) error {
 		return fmt.Errorf("core: job %q: %w", clipName(name), ErrUnknownJob)
 	}
 	delete(s.names, name)
-	s.inbox.put(func(m *machine, now instant) { m.remove(now, name) })
+	s.inbox.put(inputFunc(func(m *machine, now instant) { m.remove(now, name) }))
 	return nil
 }
 
@@ -168,7 +168,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 
 	d := &driver{
 		Scheduler:  s,
-		executions: make(map[*run]context.CancelCauseFunc),
+		executions: make(map[*run]*execution),
 		m: newMachine(machineConfig{
 			instance: s.opts.Instance,
 			kind:     s.desc.Kind,
@@ -195,32 +195,4 @@ func stuckError(runs []Run) error {
 		errs = append(errs, fmt.Errorf("core: job %q, slot %s, attempt %d: %w", r.Job, r.ScheduledAt.Format(time.RFC3339Nano), r.Attempt, ErrHandlerStuck))
 	}
 	return errors.Join(errs...)
-}
-
-// inbox collects the machine's inputs. Putting one never blocks.
-type inbox struct {
-	mu     sync.Mutex
-	inputs []func(*machine, instant)
-	signal chan struct{} // holds one if inputs may be there
-}
-
-func (b *inbox) init() { b.signal = make(chan struct{}, 1) }
-
-func (b *inbox) put(in func(*machine, instant)) {
-	b.mu.Lock()
-	b.inputs = append(b.inputs, in)
-	b.mu.Unlock()
-	select {
-	case b.signal <- struct{}{}:
-	default:
-	}
-}
-
-// take swaps the collected inputs for an empty slice, which is reused.
-func (b *inbox) take(empty []func(*machine, instant)) []func(*machine, instant) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	in := b.inputs
-	b.inputs = empty[:0]
-	return in
 }
