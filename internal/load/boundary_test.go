@@ -19,17 +19,18 @@ var (
 	boundary = flag.Bool("boundary", false, "play the minute boundary on -backend")
 	takes    = flag.Duration("takes", time.Second, "minute boundary: how long a run lasts")
 	jitter   = flag.Duration("jitter", 0, "minute boundary: the jobs' jitter; 0 for the default of 2s, -1ns for none")
+	held     = flag.Int("held", 30, "minute boundary: how many runs are under way; their renewals are load, too")
+	gap      = flag.Duration("gap", time.Minute, "minute boundary: from the first slot to the second")
 	maxLate  = flag.Duration("max-late", 0, "minute boundary: the jobs' max late; 0 for the default of a minute")
 )
 
-// held is how many runs are under way through the burst. Their lease is a fifth of
-// the default: what costs them nothing costs others nothing.
-const held = 30
-
+// heldTiming is that of the runs that are under way through the burst. Their lease is a
+// fifth of the default: what costs them nothing costs others nothing.
 var heldTiming = core.Timing{Lease: 6 * time.Second, Heartbeat: time.Second}
 
-// TestMinuteBoundary: many jobs are due at one slot on every instance. Each is started
-// once, none is skipped, and no run that was under way loses its lease.
+// TestMinuteBoundary: many jobs are due at one slot on every instance, and again a
+// minute later, when the store knows them. Each is started once, none is skipped, and
+// no run that is under way loses its lease.
 func TestMinuteBoundary(t *testing.T) {
 	if !*boundary {
 		t.Skip("a measurement, which wants the machine for itself: ask for it by -boundary -backend=redis")
@@ -39,8 +40,7 @@ func TestMinuteBoundary(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	burst := core.Timing{Jitter: *jitter, MaxLate: *maxLate}
-	full, _, err := core.CheckTiming(burst, once(0).MinGap(), store.Description{Kind: store.KindLease, Memory: store.Memory{Forever: true}})
+	burst, _, err := core.CheckTiming(core.Timing{Jitter: *jitter, MaxLate: *maxLate}, *gap, store.Description{Kind: store.KindLease, Memory: store.Memory{Forever: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,43 +48,54 @@ func TestMinuteBoundary(t *testing.T) {
 	// Time to start the processes and to add the jobs, of which a machine's cores do
 	// some 100 000 a second.
 	lead := 8*time.Second + time.Duration(*jobs**instances)*20*time.Microsecond + time.Duration(*instances)*500*time.Millisecond
-	begin := time.Now()
-	slot := begin.Add(lead)
+	first := time.Now().Add(lead)
 	cfg := hostConfig{
 		Plugin: s.plugin,
-		Jobs:   *jobs, Slot: slot.UnixMilli(), Takes: *takes, Timing: burst,
-		Held: held, HeldSlot: slot.Add(-5 * time.Second).UnixMilli(), HeldTiming: heldTiming,
+		Jobs:   *jobs, Slots: series{first.UnixMilli(), *gap, 2}, Takes: *takes, Timing: core.Timing{Jitter: *jitter, MaxLate: *maxLate},
+		Held: *held, HeldSlots: series{first.Add(-5 * time.Second).UnixMilli(), time.Hour, 1}, HeldTiming: heldTiming,
 	}
 	f := launch(t, *profiles, slices.Repeat([]hostConfig{cfg}, *instances)...)
 	f.patient(t, "every run that is to be held has begun", lead, func() bool {
-		return f.sum(func(c *counts) int { return c.Holding }) == held
+		return f.sum(func(c *counts) int { return c.Holding }) == *held
 	})
-	ready := time.Until(slot)
-	if ready < time.Second {
+	if ready := time.Until(first); ready < time.Second {
 		t.Fatalf("the instances were ready %v before the slot; this machine is too busy for so many", ready)
 	}
-	stopProfile := func() {}
-	if *profiles != "" {
-		stopProfile = profile(t, *profiles)
+	for n, when := range []string{"first slot, the jobs are new", "second slot"} {
+		slot := first.Add(time.Duration(n) * *gap)
+		if time.Until(slot) < 0 {
+			t.Fatal("the slot before took longer than the gap; give a longer -gap")
+		}
+		time.Sleep(time.Until(slot.Add(-time.Second)))
+		f.ask(t)
+		before := f.look(t, s)
+		stopProfile := func() {}
+		if *profiles != "" && n == 1 {
+			stopProfile = profile(t, *profiles)
+		}
+		time.Sleep(time.Until(slot.Add(burst.Jitter)))
+		f.patient(t, "every job ran and nothing is in flight", burst.MaxLate+*takes+30*time.Second, func() bool {
+			return f.sum(func(c *counts) int { return c.Recorded }) >= (n+1)**jobs && f.sum(func(c *counts) int { return c.Flying }) == 0
+		})
+		settled := time.Since(slot)
+		after := f.look(t, s)
+		stopProfile()
+		t.Logf("%s: %d jobs, %d instances, jitter %v; %s", *backend, *jobs, *instances, burst.Jitter, when)
+		f.tell(t, slot, settled)
+		t.Log(after.since(before).text(*jobs))
 	}
-	time.Sleep(time.Until(slot.Add(-time.Second)))
-	f.ask(t)
-	before := f.look(t, s)
+	f.judge(t)
+	f.end(t)
+}
 
-	time.Sleep(time.Until(slot.Add(full.Jitter)))
-	limit := full.MaxLate + *takes + 30*time.Second
-	f.patient(t, "every job ran and nothing is in flight", limit, func() bool {
-		return f.sum(func(c *counts) int { return c.Recorded }) >= *jobs && f.sum(func(c *counts) int { return c.Flying }) == 0
-	})
-	settled := time.Since(slot)
-	after := f.look(t, s)
-	stopProfile()
+// tell reports when a slot's runs started.
+func (f fleet) tell(t *testing.T, slot time.Time, settled time.Duration) {
+	t.Helper()
 	for i, m := range f {
-		t.Logf("instance %d: verdicts %v, calls %v, failed %v", i+1, m.last.Counts.Verdicts, m.last.Counts.Calls, m.last.Counts.Failed)
+		c := m.last.Counts
+		t.Logf("instance %d so far: verdicts %v, calls %v, failed %v, refused %v, events %v", i+1, c.Verdicts, c.Calls, c.Failed, c.Refused, c.Events)
 	}
-
-	starts := f.starts()
-	slices.Sort(starts)
+	starts := f.starts(slot.UnixMilli())
 	if len(starts) != *jobs {
 		t.Fatalf("%d handlers started for %d jobs", len(starts), *jobs)
 	}
@@ -95,27 +106,32 @@ func TestMinuteBoundary(t *testing.T) {
 		}
 	}
 	ms := func(i int) time.Duration { return time.Duration(starts[i]) * time.Millisecond }
-	t.Logf("%s: %d jobs, %d instances, jitter %v: all claimed %v after the slot; started: median %v, p99 %v, the last %v; all ended and recorded after %v",
-		*backend, *jobs, *instances, full.Jitter, lastWon.Sub(slot).Round(time.Millisecond), ms(*jobs/2), ms(*jobs*99/100), ms(*jobs-1), settled.Round(100*time.Millisecond))
-	t.Logf("slowest answer: claim %v, finish %v, heartbeat %v (a lease of %v, renewed each %v)",
+	t.Logf("all claimed %v after the slot; started: median %v, p99 %v, the last %v; all ended and recorded after %v",
+		lastWon.Sub(slot).Round(time.Millisecond), ms(*jobs/2), ms(*jobs*99/100), ms(*jobs-1), settled.Round(100*time.Millisecond))
+	t.Logf("slowest answer so far: claim %v, finish %v, heartbeat %v (a lease of %v, renewed each %v)",
 		f.slowest(func(c *counts) time.Duration { return c.SlowestClaim }).Round(time.Millisecond),
 		f.slowest(func(c *counts) time.Duration { return c.SlowestFinish }).Round(time.Millisecond),
 		f.slowest(func(c *counts) time.Duration { return c.SlowestBeat }).Round(time.Millisecond), heldTiming.Lease, heldTiming.Heartbeat)
-	t.Log(after.since(before).text(*jobs))
+}
 
+// judge fails the test if a burst cost anybody a run.
+func (f fleet) judge(t *testing.T) {
+	t.Helper()
 	for what, n := range map[string]int{
-		"heartbeats and finishes refused": f.sum(func(c *counts) int { return c.Lost }),
-		"takeovers":                       f.sum(func(c *counts) int { return c.Takeovers }),
-		"held runs cancelled":             f.sum(func(c *counts) int { return c.Cancelled }),
+		"runs lost":           f.sum(func(c *counts) int { return c.Events["Lost"] }),
+		"leases in doubt":     f.sum(func(c *counts) int { return c.Events["Unconfirmed"] }),
+		"takeovers":           f.sum(func(c *counts) int { return c.Takeovers }),
+		"slots skipped":       f.sum(func(c *counts) int { return c.Events["Skipped"] }),
+		"held runs cancelled": f.sum(func(c *counts) int { return c.Cancelled }),
+		"events not seen":     f.sum(func(c *counts) int { return c.Events["EventsDropped"] }),
 	} {
 		if n != 0 {
-			t.Errorf("%d %s; a burst must cost nobody a lease", n, what)
+			t.Errorf("%d %s; a burst must cost nobody a run", n, what)
 		}
 	}
-	if n := f.sum(func(c *counts) int { return c.Holding }); n != held {
-		t.Errorf("%d handlers held %d runs", n, held)
+	if n := f.sum(func(c *counts) int { return c.Holding }); n != *held {
+		t.Errorf("%d handlers held %d runs", n, *held)
 	}
-	f.end(t)
 }
 
 // work is what all processes did.

@@ -2,6 +2,10 @@ package load
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,12 +19,13 @@ type counts struct {
 	Calls    map[string]int // by verb
 	Verdicts map[string]int // of claims
 	Failed   map[string]int // calls without an answer, by verb
+	Events   map[string]int // of the scheduler, by type
+	Refused  map[string]int // heartbeats and finishes, by verb
 	Flying   int            // claims and finishes that wait for their answers
 
 	Started   int // handlers
 	Takeovers int // handlers of a second or later attempt
 	Recorded  int // finishes
-	Lost      int // heartbeats and finishes refused
 	Holding   int // handlers of held jobs
 	Cancelled int // of them, by another cause than the end
 
@@ -35,16 +40,26 @@ type countingStore struct {
 	*storekit.Client
 	mu     sync.Mutex
 	c      counts
-	starts []int32
+	starts map[int64][]int32
+}
+
+func newCountingStore(c *storekit.Client) *countingStore {
+	return &countingStore{Client: c, starts: map[int64][]int32{}, c: counts{
+		Calls: map[string]int{}, Verdicts: map[string]int{}, Failed: map[string]int{}, Events: map[string]int{}, Refused: map[string]int{},
+	}}
+}
+
+// told notes an event of the scheduler.
+func (s *countingStore) told(e core.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.c.Events[strings.TrimPrefix(fmt.Sprintf("%T", e), "core.")]++
 }
 
 // began notes a call, and ended its answer.
 func (s *countingStore) began(verb string, flies bool) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.c.Calls == nil {
-		s.c.Calls, s.c.Verdicts, s.c.Failed = map[string]int{}, map[string]int{}, map[string]int{}
-	}
 	s.c.Calls[verb]++
 	if flies {
 		s.c.Flying++
@@ -85,7 +100,7 @@ func (s *countingStore) Heartbeat(ctx context.Context, q store.HeartbeatRequest)
 	defer s.mu.Unlock()
 	s.ended("heartbeat", began, err, false, &s.c.SlowestBeat)
 	if err == nil && !a.Renewed {
-		s.c.Lost++
+		s.c.Refused["heartbeat"]++
 	}
 	return a, err
 }
@@ -101,7 +116,7 @@ func (s *countingStore) Finish(ctx context.Context, q store.FinishRequest) (stor
 	case a.Recorded:
 		s.c.Recorded++
 	default:
-		s.c.Lost++
+		s.c.Refused["finish"]++
 	}
 	return a, err
 }
@@ -134,7 +149,7 @@ func (s *countingStore) started(run core.Run, keep bool) {
 		s.c.Takeovers++
 	}
 	if keep {
-		s.starts = append(s.starts, int32(late.Milliseconds()))
+		s.starts[run.Slot] = append(s.starts[run.Slot], int32(late.Milliseconds()))
 	}
 }
 
@@ -157,5 +172,12 @@ func (s *countingStore) cancelled(error) {
 func (s *countingStore) report() hostReport {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return hostReport{PluginPID: s.PID(), Counts: s.c, Starts: s.starts}
+	c := s.c // encoded after the lock is given back
+	c.Calls, c.Verdicts, c.Failed = maps.Clone(c.Calls), maps.Clone(c.Verdicts), maps.Clone(c.Failed)
+	c.Events, c.Refused = maps.Clone(c.Events), maps.Clone(c.Refused)
+	starts := map[int64][]int32{}
+	for slot, all := range s.starts {
+		starts[slot] = slices.Clone(all)
+	}
+	return hostReport{PluginPID: s.PID(), Counts: c, Starts: starts}
 }

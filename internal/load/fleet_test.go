@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -112,10 +113,12 @@ func (f fleet) slowest(figure func(*counts) time.Duration) (d time.Duration) {
 	return d
 }
 
-func (f fleet) starts() (all []int32) {
+// starts are how late the handlers of a slot started, in milliseconds, in order.
+func (f fleet) starts(slot int64) (all []int32) {
 	for _, m := range f {
-		all = append(all, m.last.Starts...)
+		all = append(all, m.last.Starts[slot]...)
 	}
+	slices.Sort(all)
 	return all
 }
 

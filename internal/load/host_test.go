@@ -20,14 +20,13 @@ type hostConfig struct {
 	Name   string
 	Plugin pluginConfig
 
-	Jobs   int           // so many jobs "burst/n", due at Slot, or each Every
-	Slot   int64         // Unix milliseconds
-	Every  time.Duration // 0: once
+	Jobs   int           // so many jobs "burst/n"
+	Slots  series        // when they are due
 	Takes  time.Duration // a run of them
 	Timing core.Timing
 
 	Held       int // so many jobs "held/n", due at HeldSlot, whose runs last to the end
-	HeldSlot   int64
+	HeldSlots  series
 	HeldTiming core.Timing
 }
 
@@ -42,28 +41,42 @@ type pluginConfig struct {
 type hostReport struct {
 	PluginPID int
 	Counts    counts
-	Starts    []int32 // of the burst: milliseconds from the slot to the handler's start
+	Starts    map[int64][]int32 // where the slots are counted: of each, milliseconds from it to the handlers' starts
 }
 
-// once is a schedule of one slot.
-type once int64
+// series is a schedule with a beginning and, where Count is not 0, an end, so that the
+// slots are known before the processes start.
+type series struct {
+	First int64 // Unix milliseconds
+	Every time.Duration
+	Count int
+}
 
-func (o once) Next(after time.Time) time.Time {
-	if after.UnixMilli() < int64(o) {
-		return time.UnixMilli(int64(o)).UTC()
+func (s series) slot(n int64) time.Time {
+	if n < 0 || s.Count > 0 && n >= int64(s.Count) {
+		return time.Time{}
 	}
-	return time.Time{}
+	return time.UnixMilli(s.First + n*s.Every.Milliseconds()).UTC()
 }
 
-func (o once) Prev(at time.Time) time.Time {
-	if at.UnixMilli() >= int64(o) {
-		return time.UnixMilli(int64(o)).UTC()
+// begun is how many slots there are up to and including a time.
+func (s series) begun(at time.Time) int64 {
+	if at.UnixMilli() < s.First {
+		return 0
 	}
-	return time.Time{}
+	n := (at.UnixMilli()-s.First)/s.Every.Milliseconds() + 1
+	if s.Count > 0 {
+		n = min(n, int64(s.Count))
+	}
+	return n
 }
 
-func (once) MinGap() time.Duration { return time.Minute }
-func (o once) String() string      { return fmt.Sprintf("once at %d", int64(o)) }
+func (s series) Next(after time.Time) time.Time { return s.slot(s.begun(after)) }
+func (s series) Prev(at time.Time) time.Time    { return s.slot(s.begun(at) - 1) }
+func (s series) MinGap() time.Duration          { return s.Every }
+func (s series) String() string {
+	return fmt.Sprintf("%d slots every %v from %d on", s.Count, s.Every, s.First)
+}
 
 // hostMain is an instance.
 func hostMain(in io.Reader, out io.Writer) error {
@@ -82,8 +95,8 @@ func hostMain(in io.Reader, out io.Writer) error {
 		return err
 	}
 	defer client.Close()
-	st := &countingStore{Client: client}
-	s, err := core.New(st, core.Options{Instance: cfg.Name, Logger: quiet})
+	st := newCountingStore(client)
+	s, err := core.New(st, core.Options{Instance: cfg.Name, Logger: quiet, OnEvent: st.told})
 	if err != nil {
 		return err
 	}
@@ -106,13 +119,9 @@ func hostMain(in io.Reader, out io.Writer) error {
 }
 
 func (cfg *hostConfig) add(s *core.Scheduler, st *countingStore) error {
-	var schedule core.Schedule = once(cfg.Slot)
-	if cfg.Every > 0 {
-		schedule = core.Every(cfg.Every)
-	}
 	for i := range cfg.Jobs {
-		err := s.Add(core.Job{Name: fmt.Sprintf("burst/%06d", i), Schedule: schedule, Timing: cfg.Timing, Handler: func(ctx context.Context, run core.Run) error {
-			st.started(run, cfg.Every == 0)
+		err := s.Add(core.Job{Name: fmt.Sprintf("burst/%06d", i), Schedule: cfg.Slots, Timing: cfg.Timing, Handler: func(ctx context.Context, run core.Run) error {
+			st.started(run, cfg.Slots.Count > 0)
 			if cfg.Takes > 0 {
 				time.Sleep(cfg.Takes)
 			}
@@ -123,7 +132,7 @@ func (cfg *hostConfig) add(s *core.Scheduler, st *countingStore) error {
 		}
 	}
 	for i := range cfg.Held {
-		err := s.Add(core.Job{Name: fmt.Sprintf("held/%06d", i), Schedule: once(cfg.HeldSlot), Timing: cfg.HeldTiming, Handler: func(ctx context.Context, run core.Run) error {
+		err := s.Add(core.Job{Name: fmt.Sprintf("held/%06d", i), Schedule: cfg.HeldSlots, Timing: cfg.HeldTiming, Handler: func(ctx context.Context, run core.Run) error {
 			st.holding(run)
 			<-ctx.Done()
 			if cause := context.Cause(ctx); !errors.Is(cause, core.ErrStopped) {
