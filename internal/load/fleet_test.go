@@ -145,7 +145,10 @@ func (f fleet) end(t *testing.T) {
 	}
 }
 
-// processCPU is the processor time of a process so far, in steps of 10 ms.
+// cpuStep is the clock tick that /proc counts processor time in.
+const cpuStep = 10 * time.Millisecond
+
+// processCPU is the processor time of a process so far, in whole steps.
 func processCPU(t *testing.T, pid int) time.Duration {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -167,7 +170,7 @@ func processCPU(t *testing.T, pid int) time.Duration {
 		}
 		ticks += n
 	}
-	return time.Duration(ticks) * 10 * time.Millisecond
+	return time.Duration(ticks) * cpuStep
 }
 
 // profile makes all processes that watch in dir write a CPU profile there until the

@@ -20,7 +20,7 @@ type hostConfig struct {
 	Name   string
 	Plugin pluginConfig
 
-	Jobs   int           // so many jobs "burst/n"
+	Jobs   int           // so many jobs; burstJob names them
 	Slots  series        // when they are due
 	Takes  time.Duration // a run of them
 	Timing core.Timing
@@ -118,9 +118,11 @@ func hostMain(in io.Reader, out io.Writer) error {
 	return <-ended
 }
 
+func burstJob(i int) string { return fmt.Sprintf("burst/%06d", i) }
+
 func (cfg *hostConfig) add(s *core.Scheduler, st *countingStore) error {
 	for i := range cfg.Jobs {
-		err := s.Add(core.Job{Name: fmt.Sprintf("burst/%06d", i), Schedule: cfg.Slots, Timing: cfg.Timing, Handler: func(ctx context.Context, run core.Run) error {
+		err := s.Add(core.Job{Name: burstJob(i), Schedule: cfg.Slots, Timing: cfg.Timing, Handler: func(ctx context.Context, run core.Run) error {
 			st.started(run, cfg.Slots.Count > 0)
 			if cfg.Takes > 0 {
 				time.Sleep(cfg.Takes)

@@ -22,6 +22,7 @@ type server struct {
 	cpu    func() time.Duration        // of the server so far; nil if it has no process of its own
 	ops    func() map[string]operation // what it did so far, by its own count
 	size   func() map[string]int64     // what its data take
+	read   func(from, to int)          // the least read that tells of these jobs' newest slots; nil if none is known
 }
 
 // operation is one kind of what a server does.
@@ -109,6 +110,17 @@ func newRedis(t *testing.T) server {
 			}
 			return ops
 		},
+		read: func(from, to int) {
+			_, err := client.Pipelined(context.Background(), func(p goredis.Pipeliner) error {
+				for i := from; i < to; i++ {
+					p.HGet(context.Background(), "anarchon:{default}:job:"+burstJob(i), "state")
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		},
 		size: func() map[string]int64 {
 			keys, err := client.DBSize(context.Background()).Result()
 			if err != nil {
@@ -166,6 +178,18 @@ func newPostgres(t *testing.T) server {
 				t.Fatal(err)
 			}
 			return ops
+		},
+		read: func(from, to int) {
+			names := make([][]byte, 0, to-from)
+			for i := from; i < to; i++ {
+				names = append(names, []byte(burstJob(i)))
+			}
+			var n int
+			err := conn.QueryRow(context.Background(), `
+				SELECT count((SELECT j.newest FROM anarchon.job AS j WHERE j.namespace = 'default' AND j.name = q.name)) FROM unnest($1::bytea[]) AS q (name)`, names).Scan(&n)
+			if err != nil || n != to-from {
+				t.Fatalf("%d jobs of %d: %v", n, to-from, err)
+			}
 		},
 		size: func() map[string]int64 {
 			var bytes, attempts int64
