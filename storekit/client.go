@@ -137,8 +137,12 @@ func (c *Client) begin(ctx context.Context, verb string) (context.Context, func(
 		return nil, nil, c.fail(verb, store.ErrNotApplied, errClosed)
 	}
 	c.calls++
+	cancel := context.CancelFunc(func() {})
 	timeout := c.spec.callTimeout()
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, &timeoutError{timeout})
+	// Many calls that share a deadline, as core's do, need no timer each.
+	if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) > timeout {
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout, &timeoutError{timeout})
+	}
 	return ctx, func() {
 		cancel()
 		c.mu.Lock()

@@ -2,6 +2,7 @@ package storekit
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -17,14 +18,19 @@ type lane[R, A any] struct {
 	life context.Context
 	send func(context.Context, []R) []store.Result[A] // returns as many results
 
-	mu     sync.Mutex
-	queue  []*waiter[R, A]
-	flying int
+	used sync.Pool // *waiter, whose result was taken
+
+	mu       sync.Mutex
+	queue    []*waiter[R, A]
+	aloft    int // requests in calls under way
+	flying   int // calls under way
+	boarding int // of them, those that are about to take what is queued
 }
 
 const (
 	laneCalls = 2   // calls of a verb in flight: one is worked on while the other travels
 	laneBatch = 256 // requests in one call
+	laneSplit = 32  // so many go together before it pays to make two calls of them
 )
 
 // waiter is one request on its way.
@@ -54,8 +60,12 @@ func newLane[R, A any](life context.Context, send func(context.Context, []R) []s
 // deadline. A request that ctx ends in the queue is taken out of it: it was
 // surely not sent. One that is on its way then is unknown: a [leftError].
 func (l *lane[R, A]) ask(ctx context.Context, req R) store.Result[A] {
-	deadline, _ := ctx.Deadline()
-	w := &waiter[R, A]{req: req, deadline: deadline, result: make(chan store.Result[A], 1)}
+	w, _ := l.used.Get().(*waiter[R, A])
+	if w == nil {
+		w = &waiter[R, A]{result: make(chan store.Result[A], 1)}
+	}
+	w.req, w.flight = req, nil
+	w.deadline, _ = ctx.Deadline()
 	l.mu.Lock()
 	l.queue = append(l.queue, w)
 	l.start()
@@ -63,6 +73,7 @@ func (l *lane[R, A]) ask(ctx context.Context, req R) store.Result[A] {
 
 	select {
 	case r := <-w.result:
+		l.used.Put(w) // nobody else knows it any more
 		return r
 	case <-ctx.Done():
 	}
@@ -83,39 +94,69 @@ func (l *lane[R, A]) ask(ctx context.Context, req R) store.Result[A] {
 	}
 }
 
-// start sends what is queued as far as there are free places. l.mu is held.
+// start lets a call begin if there is a free place. l.mu is held.
 func (l *lane[R, A]) start() {
-	for l.flying < laneCalls && len(l.queue) > 0 {
-		n := min(len(l.queue), laneBatch)
-		group := slices.Clone(l.queue[:n])
-		l.queue = slices.Delete(l.queue, 0, n)
-
-		deadline := group[0].deadline
-		for _, w := range group {
-			if w.deadline.After(deadline) {
-				deadline = w.deadline
-			}
-		}
-		// The deadline tells the plugin how long anybody waits. It is a little later than
-		// the callers' own: those know better what to say.
-		ctx, cancel := context.WithDeadline(l.life, deadline.Add(100*time.Millisecond))
-		f := &flight{cancel: cancel, waiting: n}
-		reqs := make([]R, n)
-		for i, w := range group {
-			w.flight, reqs[i] = f, w.req
-		}
+	if l.flying < laneCalls && l.boarding == 0 && len(l.queue) > 0 {
 		l.flying++
-		go l.fly(ctx, cancel, group, reqs)
+		l.boarding++
+		go l.fly()
 	}
 }
 
-func (l *lane[R, A]) fly(ctx context.Context, cancel context.CancelFunc, group []*waiter[R, A], reqs []R) {
-	defer cancel()
-	for i, r := range l.send(ctx, reqs) {
-		group[i].result <- r
+// fly makes one call with what is queued, and the next ones as long as there is more.
+func (l *lane[R, A]) fly() {
+	for {
+		// The callers that the last call's answers woke are about to ask again. They run
+		// first and go along: else the first of them would go alone, and take the place in
+		// which all could travel while the plugin works on the other call.
+		runtime.Gosched()
+		l.mu.Lock()
+		group := slices.Clone(l.queue[:l.share()])
+		l.queue = slices.Delete(l.queue, 0, len(group))
+		l.aloft += len(group)
+		l.boarding--
+		if len(group) == 0 { // they left, or others took them along
+			l.flying--
+			l.mu.Unlock()
+			return
+		}
+		f, ctx, reqs := l.board(group)
+		l.start()
+		l.mu.Unlock()
+
+		for i, r := range l.send(ctx, reqs) {
+			group[i].result <- r
+		}
+		f.cancel()
+		l.mu.Lock()
+		l.aloft -= len(group)
+		l.boarding++
+		l.mu.Unlock()
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.flying--
-	l.start()
+}
+
+// share is how many go in the next call: with many callers a fair part, so that the
+// plugin and its store have work while answers travel. l.mu is held.
+func (l *lane[R, A]) share() int {
+	part := (len(l.queue) + l.aloft + laneCalls - 1) / laneCalls
+	return min(len(l.queue), max(part, laneSplit), laneBatch)
+}
+
+// board makes a call of a group of requests. l.mu is held.
+func (l *lane[R, A]) board(group []*waiter[R, A]) (*flight, context.Context, []R) {
+	deadline := group[0].deadline
+	for _, w := range group {
+		if w.deadline.After(deadline) {
+			deadline = w.deadline
+		}
+	}
+	// The deadline tells the plugin how long anybody waits. It is a little later than
+	// the callers' own: those know better what to say.
+	ctx, cancel := context.WithDeadline(l.life, deadline.Add(100*time.Millisecond))
+	f := &flight{cancel: cancel, waiting: len(group)}
+	reqs := make([]R, len(group))
+	for i, w := range group {
+		w.flight, reqs[i] = f, w.req
+	}
+	return f, ctx, reqs
 }

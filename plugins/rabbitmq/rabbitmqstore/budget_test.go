@@ -1,6 +1,7 @@
 package rabbitmqstore
 
 import (
+	"context"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -58,6 +59,8 @@ var slots atomic.Int64
 // each.
 func claimRate(t testing.TB, s store.Store, callers int, span time.Duration) float64 {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), span+9*time.Second) // as core's calls have one
+	defer cancel()
 	start := time.Now()
 	var all sync.WaitGroup
 	var granted atomic.Int64
@@ -65,7 +68,7 @@ func claimRate(t testing.TB, s store.Store, callers int, span time.Duration) flo
 		all.Go(func() {
 			job := fmt.Sprint("reports/customer-", c)
 			for time.Since(start) < span {
-				a, err := s.Claim(t.Context(), claimOf(job, slots.Add(1)))
+				a, err := s.Claim(ctx, claimOf(job, slots.Add(1)))
 				if err != nil || a.Verdict != store.VerdictWon {
 					t.Errorf("%+v, %v", a, err)
 					return

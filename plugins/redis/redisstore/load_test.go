@@ -61,11 +61,13 @@ func (l *load) callers(t testing.TB, n int, span time.Duration, claim func(conte
 	t.Helper()
 	var granted, lost atomic.Int64
 	var wg sync.WaitGroup
+	ctx, cancel := context.WithTimeout(t.Context(), span+9*time.Second) // as core's calls have one
+	defer cancel()
 	begin := time.Now()
 	for range n {
 		wg.Go(func() {
 			for time.Since(begin) < span {
-				a, err := claim(context.Background(), l.claim())
+				a, err := claim(ctx, l.claim())
 				switch {
 				case err != nil:
 					t.Errorf("claim: %v", err)
