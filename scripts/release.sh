@@ -44,7 +44,7 @@ for arch in "$@"; do
   dir=dist/$name
   mkdir -p "$dir"
   cc=$(compiler "$arch")
-  build() { GOOS=linux GOARCH=$arch go build -trimpath -ldflags "-s -w -buildid=" -o "$dir/" "$@"; }
+  build() { GOOS=linux GOARCH=$arch go build -buildvcs=true -trimpath -ldflags "-s -w -buildid=" -o "$dir/" "$@"; }
   echo "release: $name"
   CGO_ENABLED=0 build ./cmd/anarchon
   for main in plugins/*/main.go; do
