@@ -76,18 +76,18 @@ func Read(r io.Reader) ([]Job, error) {
 	if len(b) > maxSize {
 		return nil, fmt.Errorf("the file is larger than %d MB: it is no list of jobs", maxSize>>20)
 	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(b, &doc); err != nil {
+	doc, err := yamlkeys.Document(b)
+	if err != nil {
 		return nil, err
 	}
-	if len(doc.Content) == 0 {
+	if doc == nil {
 		return nil, errors.New("the file is empty; it must have a list \"jobs\"")
 	}
 	var (
 		defaults core.Timing
 		list     *yaml.Node
 	)
-	err = yamlkeys.Each(doc.Content[0], []string{"defaults", "jobs"}, func(key string, value *yaml.Node) error {
+	err = yamlkeys.Each(doc, []string{"defaults", "jobs"}, func(key string, value *yaml.Node) error {
 		if key == "jobs" {
 			list = value // the defaults may come after them
 			return nil
