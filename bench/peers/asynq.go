@@ -12,22 +12,24 @@ import (
 // startAsynqOne follows asynq's wiki, Periodic Tasks: only a single scheduler may run for a schedule, or tasks are enqueued twice. All
 // instances run a server, which takes tasks from the queue.
 func startAsynqOne(_ context.Context, in *instance) (func(), error) {
-	return startAsynq(in, in.Index == 0)
+	return startAsynq(in, in.Index == 0, nil)
 }
 
-// startAsynqAll runs a scheduler on each instance, so that schedules outlive one of them, as asynq's maintainer advises for that
-// (hibiken/asynq#395): a task id for each job, kept for a while after it was processed, so that the others are refused.
+// startAsynqAll runs a scheduler on each instance, so that the schedule outlives one of them. Its maintainer then advises a task id, and
+// to retain tasks after they were processed, so that the other schedulers are refused (hibiken/asynq#395). The same id each time would
+// refuse the next slot too until the task is removed, so it is of job and slot, which only the hook before enqueuing can set (#912).
 func startAsynqAll(_ context.Context, in *instance) (func(), error) {
-	keep := asynq.Retention(time.Second) // it must be gone at the next slot
-	return startAsynq(in, true, func(i int) []asynq.Option { return []asynq.Option{asynq.TaskID(job(i)), keep} })
+	return startAsynq(in, true, func(t *asynq.Task, _ []asynq.Option) {
+		slot := time.Now().Truncate(in.Period).Unix()
+		*t = *asynq.NewTask(t.Type(), t.Payload(), asynq.TaskID(fmt.Sprintf("%s@%d", t.Payload(), slot)), asynq.Retention(10*time.Second))
+	})
 }
 
-func startAsynq(in *instance, scheduling bool, options ...func(job int) []asynq.Option) (func(), error) {
+func startAsynq(in *instance, scheduling bool, enqueuing func(*asynq.Task, []asynq.Option)) (func(), error) {
 	redis := asynq.RedisClientOpt{Addr: in.Addr}
 	server := asynq.NewServer(redis, asynq.Config{
-		Concurrency:     in.Jobs,     // others have no bound
-		JanitorInterval: time.Second, // who retains tasks for seconds must look as often
-		LogLevel:        asynq.FatalLevel,
+		Concurrency: in.Jobs, // others have no bound
+		LogLevel:    asynq.FatalLevel,
 	})
 	err := server.Start(asynq.HandlerFunc(func(_ context.Context, t *asynq.Task) error {
 		i, err := strconv.Atoi(string(t.Payload()))
@@ -43,18 +45,14 @@ func startAsynq(in *instance, scheduling bool, options ...func(job int) []asynq.
 	if !scheduling {
 		return server.Shutdown, nil
 	}
-	scheduler := asynq.NewScheduler(redis, &asynq.SchedulerOpts{LogLevel: asynq.FatalLevel})
+	scheduler := asynq.NewScheduler(redis, &asynq.SchedulerOpts{LogLevel: asynq.FatalLevel, PreEnqueueFunc: enqueuing})
 	// Its cron has no seconds, and its intervals count from the start: so it starts at a slot.
 	spec := "0 3 1 1 *"
 	if in.Period > 0 {
 		spec = fmt.Sprint("@every ", in.Period)
 	}
 	for i := range in.Jobs {
-		var with []asynq.Option
-		for _, o := range options {
-			with = append(with, o(i)...)
-		}
-		if _, err := scheduler.Register(spec, asynq.NewTask("job", []byte(strconv.Itoa(i))), with...); err != nil {
+		if _, err := scheduler.Register(spec, asynq.NewTask("job", []byte(strconv.Itoa(i)))); err != nil {
 			return nil, err
 		}
 	}

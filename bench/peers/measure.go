@@ -89,7 +89,7 @@ func launchAll(ctx context.Context, subject int, addr string, w work) (g group, 
 	return g, nil
 }
 
-// warm returns shortly before a slot, when every job has run at the slot before.
+// warm returns shortly before a slot, when most jobs ran at the slot before. Not all: there are schedulers that lose some.
 func (g group) warm(w work) error {
 	for range warming {
 		next := time.Now().Add(before).Truncate(w.period).Add(w.period)
@@ -98,11 +98,11 @@ func (g group) warm(w work) error {
 		if err != nil {
 			return err
 		}
-		if c := count(starts, work{w.jobs, w.period, 1}, next.Add(-w.period)); c.lost == 0 {
+		if c := count(starts, work{w.jobs, w.period, 1}, next.Add(-w.period)); c.lost < w.jobs/2 {
 			return nil
 		}
 	}
-	return fmt.Errorf("in %d slots there was none at which all jobs ran", warming)
+	return fmt.Errorf("in %d slots there was none at which most jobs ran", warming)
 }
 
 // look takes the figures.
