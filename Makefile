@@ -101,6 +101,11 @@ bench: build images ## every budget, measured and judged, one package after the 
 	@{ $(GO) test -p 1 -count=1 -v -run Budget $(BUDGETED) -budget || :; \
 	   $(GO) -C bench test -p 1 -count=1 -v -run Budget ./... -budget || :; } 2>&1 | $(GO) run ./scripts/budgets
 
+.PHONY: peers
+peers: setup ## other schedulers do the same work, side by side, in three minutes; wants the machine for itself
+	scripts/images.sh redis-8.6 postgres-18
+	@$(GO) -C bench run ./peers
+
 .PHONY: microbench
 microbench: setup ## Go benchmarks of all packages
 	$(GO) test -run='^$$' -bench=. -benchmem ./core/... ./storekit/... ./plugins/...
