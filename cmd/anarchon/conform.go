@@ -42,7 +42,7 @@ func conformCommand() *cobra.Command {
 		Use:   "conform PLUGIN",
 		Short: "Judge a plugin: does it keep the protocol's promises?",
 		Long: `Runs the conformance suite on a plugin: a directory with a Go main package, which is built
-first, or a built plugin in any language. Its conformance.yaml, beside it, says in which
+first, a built plugin in any language, or a name, such as sqlite. Its conformance.yaml, beside it, says in which
 variants it is judged and which servers they need; -config replaces options, and with a
 server's address no container is started.
 
@@ -56,7 +56,7 @@ says PARTIAL); 1: the plugin does not conform, or could not be judged.`,
   anarchon conform -explain R-CLAIM-7`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 && (o.explain == "" || len(args) != 0) {
-				return usageError{fmt.Errorf("%d arguments; name one plugin, by its directory or its file", len(args))}
+				return usageError{fmt.Errorf("%d arguments; name one plugin, by its directory, its file or its name", len(args))}
 			}
 			return nil
 		},
@@ -64,7 +64,13 @@ says PARTIAL); 1: the plugin does not conform, or could not be judged.`,
 			if o.explain != "" {
 				return explain(cmd.OutOrStdout(), o.explain)
 			}
-			o.path = args[0]
+			if o.path = args[0]; !exists(o.path) {
+				root, err := moduleRoot()
+				if err != nil {
+					return err
+				}
+				o.path = pluginPath(o.path, root)
+			}
 			return o.judge(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -109,7 +115,12 @@ func (o conformOptions) judge(ctx context.Context, out, errs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s.RunAll(ctx, runtime.GOMAXPROCS(0), func(c kit.Check) bool { return only.MatchString(c.ID) }, func(res kit.Result) {
+	selected := func(c kit.Check) bool { return only.MatchString(c.ID) }
+	if !slices.ContainsFunc(s.Checks(), selected) {
+		_, err := s.Close()
+		return errors.Join(usageError{fmt.Errorf("-run %q finds no check of a %v backend; their names are in docs/conformance-matrix.md, as %q", o.only, p.Kind(), s.Checks()[0].ID)}, err)
+	}
+	s.RunAll(ctx, runtime.GOMAXPROCS(0), selected, func(res kit.Result) {
 		fmt.Fprintf(errs, "%3d/%d %-8v %-28s %6.2f s\n", s.Done(), len(s.Checks()), res.Outcome, res.Check.ID, res.Took.Seconds())
 		if res.Outcome.Bad() {
 			fmt.Fprintf(errs, "%s  again:  anarchon conform %s -run '^%s$' -seed %d\n", res.Text(), o.path, res.Check.ID, o.seed)

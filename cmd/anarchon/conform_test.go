@@ -51,6 +51,16 @@ func TestConform(t *testing.T) {
 	}
 }
 
+// TestConformSelectsNothing: a slip in -run is no verdict. The plugin is named as in the
+// module.
+func TestConformSelectsNothing(t *testing.T) {
+	config := "path=" + filepath.Join(t.TempDir(), "jobs.db")
+	code, out, errs := said(t, "conform", "sqlite", "-config", config, "-run", "^clame/")
+	if code != exitUsage || out != "" || !strings.Contains(errs, "finds no check") {
+		t.Errorf("exit code %d\n%s%s", code, out, errs)
+	}
+}
+
 // TestConformFindsFaults: a plugin whose processes know nothing of each other does not
 // conform.
 func TestConformFindsFaults(t *testing.T) {

@@ -52,6 +52,11 @@ func choosePlugin(ctx context.Context, named, dir string) (storekit.Plugin, erro
 	return storekit.Plugin{Path: binary}, nil
 }
 
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
 func isDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
