@@ -49,6 +49,16 @@ is wrong.`,
 		SilenceErrors: true,
 	}
 	root.AddCommand(demoCommand(), scenariosCommand(), runsCommand(), nextCommand(), doctorCommand(), certifyCommand(), conformCommand(), pluginCommand(), storeCommand())
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "completion":
+			group(c)
+		case "help":
+			strictHelp(c)
+		}
+	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see: %s --help", err, c.CommandPath())}
 	})
@@ -71,6 +81,21 @@ func runTo(ctx context.Context, args []string, out, errs io.Writer) int {
 		return exitUsage
 	}
 	return exitFailed
+}
+
+// strictHelp lets the help command fail for what is no command.
+func strictHelp(help *cobra.Command) {
+	help.Run = nil
+	help.RunE = func(cmd *cobra.Command, args []string) error {
+		about, rest, err := cmd.Root().Find(args)
+		switch {
+		case err != nil:
+			return err
+		case len(rest) > 0:
+			return usageError{fmt.Errorf("unknown command %q for %q", rest[0], about.CommandPath())}
+		}
+		return about.Help()
+	}
 }
 
 // group makes a command that only holds others: without a word it shows its help, with
