@@ -16,7 +16,7 @@ func All() []kit.Check {
 		describe(), claim(), taken(), retry(), fence(), lease(), overlap(), late(), finish(),
 		attempts(), memory(), history(), recall(), names(), invalid(), unknown(), batch(), kill(),
 		linear(), explore(),
-		process(), link(), clock(), format(), server(),
+		process(), link(), clock(), format(), server(), scarce(),
 	)
 }
 

@@ -65,8 +65,9 @@ func act(r *kit.Run, what string, f func(context.Context) error) {
 	}
 }
 
-// tries are claims of fresh jobs, through several processes at once.
+// tries are claims of fresh jobs while something is wrong with the store.
 type tries struct {
+	when    string // in the words of a failure: "a claim …"
 	reqs    []store.ClaimRequest
 	answers []kit.Claimed
 	errs    []error
@@ -75,7 +76,7 @@ type tries struct {
 // claimAround claims while something happens to the server: one half of the claims
 // are made before or at about the same time, the other half afterwards.
 func claimAround(r *kit.Run, p []*kit.Client, n int, happens func()) tries {
-	t := tries{make([]store.ClaimRequest, n), make([]kit.Claimed, n), make([]error, n)}
+	t := tries{"around the time when the store stopped", make([]store.ClaimRequest, n), make([]kit.Claimed, n), make([]error, n)}
 	for i := range n {
 		t.reqs[i] = r.Ask(r.Job(fmt.Sprintf("try %d %s", i, store.NewClaimID())), 0, "a")
 	}
@@ -110,13 +111,13 @@ func (t tries) judge(r *kit.Run, c *kit.Client) {
 			counts["won"]++
 			c.Want(t.reqs[i], t.answers[i], store.VerdictWon)
 		case errors.Is(err, store.ErrInvalid):
-			r.Fatalf("a claim around the time when the store stopped is called invalid: %v", err)
+			r.Fatalf("a claim %s is called invalid: %v", t.when, err)
 		case errors.Is(err, store.ErrNotApplied):
 			counts["not applied"]++
 			b := r.Ask(t.reqs[i].Job, 0, "b")
 			a := c.Claim(b)
 			if a.Verdict != store.VerdictWon {
-				r.Fatalf("a claim around the time when the store stopped says that it was surely not applied, and another claim of the run is answered %v: %v", a.Verdict, err)
+				r.Fatalf("a claim %s says that it was surely not applied, and another claim of the run is answered %v: %v", t.when, a.Verdict, err)
 			}
 			c.Record(kit.Grant{Claimed: a, Req: b}, store.OutcomeSuccess, "")
 			continue
@@ -125,7 +126,7 @@ func (t tries) judge(r *kit.Run, c *kit.Client) {
 		}
 		g := c.Win(t.reqs[i])
 		if g.Attempt != 1 || err == nil && g.Token != t.answers[i].Token {
-			r.Fatalf("a claim around the time when the store stopped, asked again: attempt %d, token %d; the first answer was attempt %d, token %d, error %v", g.Attempt, g.Token, t.answers[i].Attempt, t.answers[i].Token, err)
+			r.Fatalf("a claim %s, asked again: attempt %d, token %d; the first answer was attempt %d, token %d, error %v", t.when, g.Attempt, g.Token, t.answers[i].Attempt, t.answers[i].Token, err)
 		}
 		c.Record(g, store.OutcomeSuccess, "")
 	}

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/moby/moby/api/types/container"
@@ -46,6 +47,8 @@ func Start(ctx context.Context, spec Spec) (*Container, error) {
 		Image:        ref,
 		Cmd:          spec.Command,
 		Env:          spec.Env,
+		Files:        files(spec.Files),
+		Tmpfs:        spec.Tmpfs,
 		ExposedPorts: []string{port},
 		Labels:       ownLabels(),
 		HostConfigModifier: func(hc *container.HostConfig) {
@@ -71,9 +74,21 @@ func Start(ctx context.Context, spec Spec) (*Container, error) {
 	return started, nil
 }
 
+// files are the contents as the engine wants them.
+func files(contents map[string]string) []testcontainers.ContainerFile {
+	var all []testcontainers.ContainerFile
+	for path, text := range contents {
+		all = append(all, testcontainers.ContainerFile{ContainerFilePath: path, Reader: strings.NewReader(text), FileMode: 0o644})
+	}
+	return all
+}
+
 // Addr returns host:port of the server, as seen from this machine. It stays the
 // same through restarts.
 func (c *Container) Addr() string { return c.addr }
+
+// Spec is what the server was started from.
+func (c *Container) Spec() Spec { return c.spec }
 
 // IP returns the server's address as other containers see it.
 func (c *Container) IP(ctx context.Context) (string, error) { return c.c.ContainerIP(ctx) }

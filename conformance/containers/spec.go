@@ -16,11 +16,19 @@ type Spec struct {
 	Command []string
 	// Env is the server's environment.
 	Env map[string]string
+	// Files are put into the container before it starts, by their absolute paths.
+	Files map[string]string
+	// Tmpfs are file systems in memory, by where they are mounted, each with its
+	// options, such as "size=16m". They are empty whenever the container starts.
+	Tmpfs map[string]string
 	// Port is the port that the server listens on, over TCP.
 	Port int
 	// Ready is a piece of the server's log that says that it serves, where an open
 	// port does not say it.
 	Ready string
+	// Space and Connections say how the server is made to run out of them; zero: not
+	// at all.
+	Space, Connections Shortage
 }
 
 // OverrideVariable returns the environment variable that replaces an image.

@@ -26,16 +26,18 @@ type Check struct {
 type Needs uint16
 
 const (
-	NeedHistory Needs = 1 << iota // the backend declares that finished runs can be recalled
-	NeedKill                      // the subject runs in processes that can be killed
-	NeedFreeze                    // and stopped for a while: [Freezer]
-	NeedHost                      // a host can be killed: [Hoster]
-	NeedLink                      // the way to the store can be broken: [Linker]
-	NeedPause                     // the store can be frozen: [Server]
-	NeedCrash                     // the store can be killed, and keeps its data: [Server]
-	NeedFresh                     // a store can be made that nobody has used: [Tamperer]
-	NeedTamper                    // and be changed past the plugin: [Tamperer]
-	NeedSkew                      // the store's clock differs from this machine's by a minute or more
+	NeedHistory     Needs = 1 << iota // the backend declares that finished runs can be recalled
+	NeedKill                          // the subject runs in processes that can be killed
+	NeedFreeze                        // and stopped for a while: [Freezer]
+	NeedHost                          // a host can be killed: [Hoster]
+	NeedLink                          // the way to the store can be broken: [Linker]
+	NeedPause                         // the store can be frozen: [Server]
+	NeedCrash                         // the store can be killed, and keeps its data: [Server]
+	NeedFresh                         // a store can be made that nobody has used: [Tamperer]
+	NeedTamper                        // and be changed past the plugin: [Tamperer]
+	NeedSkew                          // the store's clock differs from this machine's by a minute or more
+	NeedSpace                         // the store can be made full: [Scarce]
+	NeedConnections                   // its connections can be used up: [Scarce]
 )
 
 var needNames = []struct {
@@ -52,6 +54,8 @@ var needNames = []struct {
 	{NeedFresh, "fresh"},
 	{NeedTamper, "tamper"},
 	{NeedSkew, "skew"},
+	{NeedSpace, "space"},
+	{NeedConnections, "connections"},
 }
 
 // String returns the name of a need, or of several.

@@ -95,6 +95,17 @@ type Server interface {
 // Served is a [Subject] whose store is a [Server].
 type Served interface{ Server() Server }
 
+// Scarce is a [Subject] whose store can run out of something: of space
+// ([NeedSpace]) or of connections ([NeedConnections]). While a check does it no
+// other check runs.
+type Scarce interface {
+	// OpenSmall opens the store that Exhaust fills.
+	OpenSmall(ctx context.Context) (Process, error)
+	// Exhaust uses up what is left. Connections that are there stay, and new ones are
+	// refused. The function returned gives everything back.
+	Exhaust(ctx context.Context, what Needs) (giveBack func(context.Context) error, err error)
+}
+
 // Tamperer is a [Subject] into whose store a later version can be made to have
 // written. It works on stores that nobody else uses; see [Run.Fresh].
 type Tamperer interface {

@@ -2,6 +2,7 @@ package kit
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -35,6 +36,16 @@ func (r *Run) OpenOwn(name string) *Client {
 	}
 	r.keep(p)
 	return &Client{run: r, process: p, name: name}
+}
+
+// TryOpen opens one more process, if the store lets it in, for what it says. ctx bounds
+// the launch.
+func (r *Run) TryOpen(ctx context.Context) error {
+	p, err := open(ctx, r.suite.Subject, "")
+	if err == nil {
+		r.keep(p)
+	}
+	return err
 }
 
 // Close closes a client's process before the check is over. It must be one that
@@ -99,6 +110,46 @@ func (r *Run) Server() Server {
 		r.mu.Unlock()
 	})
 	return r.suite.Subject.(Served).Server()
+}
+
+// OpenSmall opens n processes onto the store that [Run.Exhaust] fills. The check
+// must say [NeedSpace].
+func (r *Run) OpenSmall(n int) []*Client {
+	clients := make([]*Client, n)
+	for i := range clients {
+		p, err := bounded(r.ctx, func() (Process, error) { return r.suite.Subject.(Scarce).OpenSmall(r.ctx) })
+		if err != nil {
+			r.Inconclusive("opening the store that is to be filled: %v", err)
+		}
+		r.keep(p)
+		clients[i] = &Client{run: r, process: p, name: fmt.Sprintf("p%d", i+1)}
+	}
+	return clients
+}
+
+// Exhaust lets the store run out of space or of connections, until the returned
+// function is called, or the check is over. The check must say that need, and that
+// it runs [Check.Alone]. It does not end with the check's time: a server must not
+// stay so.
+func (r *Run) Exhaust(what Needs) (giveBack func()) {
+	within := func() (context.Context, context.CancelFunc) {
+		return context.WithTimeout(context.WithoutCancel(r.ctx), time.Minute)
+	}
+	ctx, cancel := within()
+	defer cancel()
+	back, err := r.suite.Subject.(Scarce).Exhaust(ctx, what)
+	if err != nil {
+		r.Inconclusive("using up what the store has of %v: %v", what, err)
+	}
+	giveBack = sync.OnceFunc(func() {
+		ctx, cancel := within()
+		defer cancel()
+		if err := back(ctx); err != nil {
+			r.end(Error, fmt.Sprintf("giving back what the store had of %v: %v", what, err))
+		}
+	})
+	r.atEnd(giveBack)
+	return giveBack
 }
 
 // OpenFresh opens the store of that name of this check, which is nobody else's.

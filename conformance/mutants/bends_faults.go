@@ -75,9 +75,9 @@ func faultBends() []Mutant {
 		twisted("paused-not-applied", "a claim that a frozen store has not answered is called not applied", lease, none, "R-ERROR-3", "server/paused", notApplied),
 		twisted("paused-lease-gone", "a holder that could not renew for a while gives its run up", lease, none, "R-LEASE-1", "server/paused-lease",
 			front(func(behind store.Store) store.Store { return givesUp{behind} })),
-		forgetful("forgets-when-killed", "a store acknowledges what it keeps in memory only", lease, "R-MEMORY-1", "server/crashed"),
-		forgetful("forgets-when-killed", "a store acknowledges what it keeps in memory only", claimOnly, "R-MEMORY-1", "server/crashed"),
-		forgetful("leases-end-when-killed", "leases are kept in memory only", lease, "R-LEASE-1", "server/crashed-lease"),
+		forgetful("forgets-when-killed", "a store acknowledges what it keeps in memory only", lease, "R-MEMORY-1", "server/crashed", crashes),
+		forgetful("forgets-when-killed", "a store acknowledges what it keeps in memory only", claimOnly, "R-MEMORY-1", "server/crashed", crashes),
+		forgetful("leases-end-when-killed", "leases are kept in memory only", lease, "R-LEASE-1", "server/crashed-lease", crashes),
 	}
 }
 
@@ -336,8 +336,11 @@ func (k lockKeeper) Frozen(stopped bool) {
 	k.add(-1)
 }
 
-// forgetful loses everything when its server is killed.
-func forgetful(name, says string, kind store.Kind, breaks, check string) Mutant {
+// crashes is when a store forgets that keeps in memory what it acknowledges.
+func crashes(m *subject.Memory, forget func()) { m.Crash = forget }
+
+// forgetful loses everything when what sets its forget says so.
+func forgetful(name, says string, kind store.Kind, breaks, check string, set func(m *subject.Memory, forget func())) Mutant {
 	return Mutant{
 		Name: name, Says: says, Kind: kind, Breaks: breaks, Check: check,
 		Open: func(s Setting) kit.Subject {
@@ -350,11 +353,11 @@ func forgetful(name, says string, kind store.Kind, breaks, check string) Mutant 
 			}
 			m := Model(kind, model.NoFault, s).(*subject.Memory)
 			m.Process = func(namespace string) store.Store { return whatever{func() store.Store { return now(namespace) }} }
-			m.Crash = func() {
+			set(m, func() {
 				mu.Lock()
 				defer mu.Unlock()
 				all = model.New(options(kind, model.NoFault, s))
-			}
+			})
 			return m
 		},
 	}

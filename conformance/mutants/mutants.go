@@ -52,7 +52,7 @@ func List() []Mutant {
 			})
 		}
 	}
-	return slices.Concat(list, bends(), faultBends())
+	return slices.Concat(list, bends(), faultBends(), scarceBends())
 }
 
 // Model returns the model as a subject, with a fault or [model.NoFault].

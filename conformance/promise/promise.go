@@ -93,6 +93,7 @@ var list = []Promise{
 	{"R-ERROR-2", "A verb that the backend does not have is answered unsupported.", All},
 	{"R-ERROR-3", "A call that may have taken effect is answered unknown, never as refused and never as granted.", All},
 	{"R-ERROR-4", "A plugin that dies or hangs in the middle of a call leaves at most one grant, and the run can be claimed again once the lease is over.", All},
+	{"R-ERROR-5", "A call that a store can't serve, because it is full or has no connection left, is answered with an error, never as granted, refused or lost; nothing that was acknowledged is lost, and when there is room again the same plugin works on.", All},
 
 	{"R-BATCH-1", "The items of a batch are judged in order, each in its own step, and one bad item does not fail its neighbours.", All},
 

@@ -16,14 +16,20 @@ import (
 // Lacks says why something can't be done to the plugin or its store.
 func (p *Plugin) Lacks(need kit.Needs) string {
 	switch need {
-	case kit.NeedLink, kit.NeedPause, kit.NeedCrash:
+	case kit.NeedLink, kit.NeedPause, kit.NeedCrash, kit.NeedSpace, kit.NeedConnections:
 		switch reason := p.variant.Faults[need.String()]; {
 		case reason != "":
 			return "not covered: " + reason
+		case need == kit.NeedSpace && len(p.variant.Small) > 0:
+			if _, err := p.small(); err != nil {
+				return fmt.Sprintf("not covered: no small file system can be made here, which takes root on Linux: %v", err)
+			}
 		case len(p.servers.specs) == 0:
 			return "not applicable: the plugin's settings name no server: there is none to stop, and no way to it to break"
 		case len(p.named) != 1:
 			return "not covered: the plugin's options do not name one server that the suite started, and others are left alone; leave them out to have one started"
+		case need == kit.NeedSpace && p.named[0].Spec().Space.None(), need == kit.NeedConnections && p.named[0].Spec().Connections.None():
+			return fmt.Sprintf("not covered: the plugin's settings don't say how its server runs out of %v", need)
 		}
 	case kit.NeedFresh:
 		if len(p.variant.Fresh) == 0 && !p.namespace {

@@ -29,6 +29,9 @@ type Memory struct {
 	Orphans bool
 	// Crash, if not nil, makes the store lose what it loses when its server is killed.
 	Crash func()
+	// Full, if not nil, is what the store does when its server is full, instead of
+	// refusing to write.
+	Full func()
 	// Fresh are stores that can be tampered with; nil: there are none.
 	Fresh FreshStores
 
@@ -56,13 +59,16 @@ func (m *Memory) Lacks(need kit.Needs) string {
 
 // Open opens the store once more.
 func (m *Memory) Open(_ context.Context, namespace string) (kit.Process, error) {
+	if err := m.server.accept(); err != nil {
+		return nil, err
+	}
 	return m.open(m.Process(namespace)), nil
 }
 
 func (m *Memory) open(s store.Store) *local {
 	life, end := context.WithCancelCause(context.Background())
 	l := &local{store: s, server: &m.server, lag: m.Lag, life: life, end: end}
-	l.link = newMemoryLink(l.connections)
+	l.link = newMemoryLink(l.connections, m.server.accept)
 	l.outer = behind{l}
 	if m.Front != nil {
 		l.outer = m.Front(behind{l})
@@ -94,6 +100,19 @@ func (m *Memory) Tamper(_ context.Context, name string, what kit.Tampering) ([]s
 func (m *Memory) Server() kit.Server {
 	m.server.crash = m.Crash
 	return &m.server
+}
+
+// OpenSmall opens the store once more.
+func (m *Memory) OpenSmall(ctx context.Context) (kit.Process, error) { return m.Open(ctx, "") }
+
+// Exhaust makes the server refuse to write, or to accept connections.
+func (m *Memory) Exhaust(_ context.Context, what kit.Needs) (func(context.Context) error, error) {
+	if what == kit.NeedSpace && m.Full != nil {
+		m.Full()
+		return func(context.Context) error { return nil }, nil
+	}
+	m.server.lack(what, true)
+	return func(context.Context) error { m.server.lack(what, false); return nil }, nil
 }
 
 // StartHost starts a host that is none: a process whose plugin can outlive it.

@@ -15,8 +15,10 @@ import (
 type memoryLink struct {
 	// connections is asked of the store, if it tells; else there is one.
 	connections func() int
+	accept      func() error // asks the server for a new connection
 
 	mu      sync.Mutex
+	lost    bool // there is no connection
 	mode    memoryMode
 	delay   time.Duration
 	traffic kit.Traffic
@@ -33,8 +35,8 @@ const (
 	linkCut
 )
 
-func newMemoryLink(connections func() int) *memoryLink {
-	return &memoryLink{connections: connections, mended: make(chan struct{})}
+func newMemoryLink(connections func() int, accept func() error) *memoryLink {
+	return &memoryLink{connections: connections, accept: accept, mended: make(chan struct{})}
 }
 
 func (l *memoryLink) set(m memoryMode, delay time.Duration) {
@@ -50,7 +52,24 @@ func (l *memoryLink) Connections() int      { return l.connections() }
 
 func (l *memoryLink) Cut() {
 	l.set(linkCut, 0)
+	l.mu.Lock()
+	l.lost = true
+	l.mu.Unlock()
 	l.release()
+}
+
+// connect makes the connection anew if it was cut.
+func (l *memoryLink) connect() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.lost || l.mode == linkCut {
+		return nil
+	}
+	if err := l.accept(); err != nil {
+		return err
+	}
+	l.lost = false
+	return nil
 }
 
 func (l *memoryLink) Mend() {
@@ -83,6 +102,9 @@ func (l *memoryLink) Traffic() kit.Traffic {
 // overLink lets a call go over a link.
 func overLink[A any](ctx context.Context, l *memoryLink, step func(ctx context.Context) (A, error)) (A, error) {
 	var none A
+	if err := l.connect(); err != nil {
+		return none, err
+	}
 	l.mu.Lock()
 	mode, delay, mended := l.mode, l.delay, l.mended
 	switch mode {

@@ -172,15 +172,21 @@ func (b behind) Describe(ctx context.Context) (store.Description, error) {
 }
 
 func (b behind) Claim(ctx context.Context, req store.ClaimRequest) (store.ClaimAnswer, error) {
-	return through(ctx, b.local, func(ctx context.Context) (store.ClaimAnswer, error) { return b.store.Claim(ctx, req) })
+	return through(ctx, b.local, func(ctx context.Context) (store.ClaimAnswer, error) {
+		return writes(b.server, func() (store.ClaimAnswer, error) { return b.store.Claim(ctx, req) })
+	})
 }
 
 func (b behind) Heartbeat(ctx context.Context, req store.HeartbeatRequest) (store.HeartbeatAnswer, error) {
-	return through(ctx, b.local, func(ctx context.Context) (store.HeartbeatAnswer, error) { return b.store.Heartbeat(ctx, req) })
+	return through(ctx, b.local, func(ctx context.Context) (store.HeartbeatAnswer, error) {
+		return writes(b.server, func() (store.HeartbeatAnswer, error) { return b.store.Heartbeat(ctx, req) })
+	})
 }
 
 func (b behind) Finish(ctx context.Context, req store.FinishRequest) (store.FinishAnswer, error) {
-	return through(ctx, b.local, func(ctx context.Context) (store.FinishAnswer, error) { return b.store.Finish(ctx, req) })
+	return through(ctx, b.local, func(ctx context.Context) (store.FinishAnswer, error) {
+		return writes(b.server, func() (store.FinishAnswer, error) { return b.store.Finish(ctx, req) })
+	})
 }
 
 func (b behind) Unfinished(ctx context.Context, req store.UnfinishedRequest) (store.UnfinishedAnswer, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/anarchon-go/anarchon/conformance/kit"
 	"github.com/anarchon-go/anarchon/core/store"
 )
 
@@ -16,6 +17,41 @@ type memoryServer struct {
 	mu      sync.Mutex
 	resumed chan struct{} // closed when the server goes on; nil while it does
 	down    bool
+	full    bool // it writes nothing more
+	crowded bool // it accepts no connection more
+}
+
+// lack makes the server lack space or connections, or have them again.
+func (s *memoryServer) lack(what kit.Needs, lacks bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if what == kit.NeedSpace {
+		s.full = lacks
+	} else {
+		s.crowded = lacks
+	}
+}
+
+// accept says whether a connection more is accepted.
+func (s *memoryServer) accept() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.crowded {
+		return fmt.Errorf("%w: the server has no connection left", store.ErrNotApplied)
+	}
+	return nil
+}
+
+// writes serves a call that writes.
+func writes[A any](s *memoryServer, step func() (A, error)) (A, error) {
+	s.mu.Lock()
+	full := s.full
+	s.mu.Unlock()
+	if full {
+		var none A
+		return none, fmt.Errorf("%w: the server is full", store.ErrNotApplied)
+	}
+	return step()
 }
 
 // Pause keeps all calls waiting.

@@ -50,6 +50,9 @@ type Plugin struct {
 	pids    []int // of all plugins that were started
 	links   []*link.Proxy
 	tamper  []string
+
+	small   func() (string, error) // the small file system, which is made once
+	mounted string                 // where, if it is there
 }
 
 // Load finds a plugin, builds it if it is a directory, and starts it once to ask
@@ -81,6 +84,7 @@ func Load(ctx context.Context, o Options) (_ *Plugin, err error) {
 		return nil, err
 	}
 	p := &Plugin{dir: dir, binary: path, variant: variant, tmp: tmp, logger: o.Logger}
+	p.small = sync.OnceValues(p.makeSmall)
 	p.servers = servers{specs: settings.Containers, running: map[string]*containers.Container{}}
 	if p.logger == nil {
 		p.logger = slog.New(slog.DiscardHandler)
@@ -249,7 +253,11 @@ func (p *Plugin) Complaints() (all []string) {
 // Close removes the temporary directory, the proxies and the containers. Processes
 // must be closed before.
 func (p *Plugin) Close() error {
-	return errors.Join(p.closeLinks(), p.servers.remove(), os.RemoveAll(p.tmp))
+	errs := []error{p.closeLinks(), p.servers.remove()}
+	if p.mounted != "" {
+		errs = append(errs, unmount(p.mounted))
+	}
+	return errors.Join(append(errs, os.RemoveAll(p.tmp))...)
 }
 
 // process is one running plugin.

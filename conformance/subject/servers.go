@@ -44,7 +44,7 @@ func parseContainers(node *yaml.Node) (map[string]containers.Spec, error) {
 const ipSuffix = ".ip"
 
 func parseContainer(node *yaml.Node) (spec containers.Spec, err error) {
-	err = yamlkeys.Each(node, []string{"image", "port", "command", "env", "ready"}, func(key string, value *yaml.Node) error {
+	err = yamlkeys.Each(node, []string{"image", "port", "command", "env", "files", "tmpfs", "ready", "space", "connections"}, func(key string, value *yaml.Node) error {
 		var into any
 		switch key {
 		case "image":
@@ -55,8 +55,20 @@ func parseContainer(node *yaml.Node) (spec containers.Spec, err error) {
 			into = &spec.Command
 		case "env":
 			into = &spec.Env
+		case "files":
+			into = &spec.Files
+		case "tmpfs":
+			into = &spec.Tmpfs
 		case "ready":
 			into = &spec.Ready
+		case "space", "connections":
+			shortage, err := parseShortage(value)
+			if key == "space" {
+				spec.Space = shortage
+			} else {
+				spec.Connections = shortage
+			}
+			return err
 		}
 		if err := value.Decode(into); err != nil {
 			return fmt.Errorf("line %d: %s: %w", value.Line, key, err)
@@ -67,6 +79,28 @@ func parseContainer(node *yaml.Node) (spec containers.Spec, err error) {
 		err = fmt.Errorf("line %d: a container needs an image and a port from 1 to 65535", node.Line)
 	}
 	return spec, err
+}
+
+// parseShortage reads how a server is made to run out of something.
+func parseShortage(node *yaml.Node) (s containers.Shortage, err error) {
+	err = yamlkeys.Each(node, []string{"take", "give", "idle"}, func(key string, value *yaml.Node) error {
+		into := any(&s.Take)
+		switch key {
+		case "give":
+			into = &s.Give
+		case "idle":
+			into = &s.Idle
+		}
+		if err := value.Decode(into); err != nil {
+			return fmt.Errorf("line %d: %s: %w", value.Line, key, err)
+		}
+		return nil
+	})
+	commands := len(s.Take) > 0 && len(s.Give) > 0
+	if err == nil && (commands == (s.Idle > 0) || !commands && len(s.Take)+len(s.Give) > 0) {
+		err = fmt.Errorf("line %d: a shortage needs the commands take and give, or a number of idle connections", node.Line)
+	}
+	return s, err
 }
 
 // servers are the containers of one run.

@@ -27,7 +27,13 @@ import (
 //	    port: 6379
 //	    command: [redis-server, --appendonly, "yes"]
 //	    env: {NAME: value}
+//	    files: {/etc/cache.conf: "text"}
+//	    tmpfs: {/small: "size=16m"}
 //	    ready: Ready to accept connections
+//	    space:               # how the server is made full, and gets room again; optional
+//	      take: [redis-cli, CONFIG, SET, maxmemory, "1"]
+//	      give: [redis-cli, CONFIG, SET, maxmemory, "0"]
+//	    connections: {idle: 1100} # how its connections are used up; optional
 //	variants:
 //	  default:
 //	    kind: lease          # what the plugin must declare; optional
@@ -39,13 +45,20 @@ import (
 //	    fresh:               # options of a store that nobody has used; optional
 //	      path: ${tmp}/${fresh}.db
 //	    tamper: [./tamper]   # a program that changes the store past the plugin; optional
+//	    small:               # options of a store that lies on a small file system; optional
+//	      path: ${small}/store.db
 //
 // ${tmp} is a fresh directory of each run, gone after it. ${cache} is host:port of
 // that container, which is started because the configuration names it; in another
 // container's env, ${cache.ip} is its address for containers. An option that the
 // user gives replaces the variant's: with -config url=… no container is started.
 //
-// The faults are link, pause and crash. ${fresh} is a new name; without fresh the
+// A server runs out of space or connections by two commands that are run in its
+// container, take and give, or by as many idle connections as leave no room for
+// others. A store in a file runs out of space on ${small}, a file system of the
+// suite's in memory, which only root can make, on Linux.
+//
+// The faults are link, pause, crash, space and connections. ${fresh} is a new name; without fresh the
 // option namespace is one. The program of tamper, a directory with its source in
 // Go or a command, is run in the directory of the file. It is given the plugin's
 // options as JSON on its standard input and one argument more: dump, unknown or
@@ -67,6 +80,7 @@ type Variant struct {
 	Faults map[string]string
 	Fresh  map[string]any // options of a store that nobody has used
 	Tamper []string       // the command that changes the store past the plugin
+	Small  map[string]any // options of a store on a small file system
 }
 
 // defaultVariant is chosen if several are there and none is named.
@@ -127,7 +141,7 @@ func ParseSettings(b []byte) (Settings, error) {
 }
 
 func (s Settings) parseVariant(node *yaml.Node) (v Variant, err error) {
-	return v, yamlkeys.Each(node, []string{"kind", "config", "faults", "fresh", "tamper"}, func(key string, value *yaml.Node) (err error) {
+	return v, yamlkeys.Each(node, []string{"kind", "config", "faults", "fresh", "tamper", "small"}, func(key string, value *yaml.Node) (err error) {
 		switch key {
 		case "kind":
 			if err := v.Kind.UnmarshalText([]byte(value.Value)); err != nil {
@@ -137,6 +151,8 @@ func (s Settings) parseVariant(node *yaml.Node) (v Variant, err error) {
 			v.Config, err = s.parseOptions(value)
 		case "fresh":
 			v.Fresh, err = s.parseOptions(value, freshName)
+		case "small":
+			v.Small, err = s.parseOptions(value, smallName)
 		case "faults":
 			v.Faults, err = parseFaults(value)
 		case "tamper":
@@ -165,7 +181,10 @@ func (s Settings) parseOptions(node *yaml.Node, more ...string) (map[string]any,
 // parseFaults reads what can't be done to a server.
 func parseFaults(node *yaml.Node) (map[string]string, error) {
 	faults := map[string]string{}
-	known := []string{kit.NeedLink.String(), kit.NeedPause.String(), kit.NeedCrash.String()}
+	var known []string
+	for _, need := range []kit.Needs{kit.NeedLink, kit.NeedPause, kit.NeedCrash, kit.NeedSpace, kit.NeedConnections} {
+		known = append(known, need.String())
+	}
 	return faults, yamlkeys.Each(node, known, func(fault string, value *yaml.Node) error {
 		if value.Kind != yaml.ScalarNode || value.Value == "" {
 			return fmt.Errorf("line %d: %s must be the reason why the fault can't be injected", value.Line, fault)

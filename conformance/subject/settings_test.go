@@ -59,12 +59,16 @@ func TestSettingsErrors(t *testing.T) {
 		"program: ''":                            `line 1: program is ""`,
 		"\tx":                                    "yaml",
 		"variants: {a: {config: {u: '${s}'}}}\ncontainers: {r: {image: i, port: 1}}": `unknown placeholder "${s}"; known are ["r" "tmp"]`,
-		"containers: {r: {image: i}}":                               "line 1: a container needs an image and a port",
-		"containers: {r: {imgae: i, port: 1}}":                      `unknown key "imgae"; did you mean "image"?`,
-		"containers: {r: {image: i, port: x}}":                      "port",
-		"containers: {tmp: {image: i, port: 1}}":                    `can't be called "tmp"`,
-		"containers: {r: {image: i, port: 1, env: {A: '${q.ip}'}}}": `unknown placeholder in "${q.ip}"`,
-		"containers: {r: {image: i, port: 1, env: {A: '${r.ip}'}}}": `unknown placeholder in "${r.ip}"`,
+		"containers: {r: {image: i}}":                                                  "line 1: a container needs an image and a port",
+		"containers: {r: {imgae: i, port: 1}}":                                         `unknown key "imgae"; did you mean "image"?`,
+		"containers: {r: {image: i, port: x}}":                                         "port",
+		"containers: {r: {image: i, port: 1, space: {take: [a]}}}":                     "a shortage needs the commands take and give",
+		"containers: {r: {image: i, port: 1, space: {idle: 3, give: [a], take: [b]}}}": "a shortage needs",
+		"containers: {r: {image: i, port: 1, connections: {idel: 3}}}":                 `unknown key "idel"; did you mean "idle"?`,
+		"variants: {a: {small: {p: '${smal}'}}}":                                       `unknown placeholder "${smal}"`,
+		"containers: {tmp: {image: i, port: 1}}":                                       `can't be called "tmp"`,
+		"containers: {r: {image: i, port: 1, env: {A: '${q.ip}'}}}":                    `unknown placeholder in "${q.ip}"`,
+		"containers: {r: {image: i, port: 1, env: {A: '${r.ip}'}}}":                    `unknown placeholder in "${r.ip}"`,
 	} {
 		if _, err := ParseSettings([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v; want one with %q", text, err, want)

@@ -15,6 +15,9 @@ import (
 // known is not nil, other keys are refused; none may be there twice. It ends with the
 // first error.
 func Each(node *yaml.Node, known []string, f func(key string, value *yaml.Node) error) error {
+	if node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
 	if node.Kind == yaml.ScalarNode && node.Tag == "!!null" {
 		return nil
 	}

@@ -13,7 +13,8 @@ func TestEach(t *testing.T) {
 	for _, c := range []struct{ text, want, fault string }{
 		{"name: x\nport: 1", "name=x port=1", ""},
 		{"", "", ""},
-		{"a: ~", "", ""}, // walked one level down
+		{"a: ~", "", ""},                     // walked one level down
+		{"[&x {name: y}, *x]", "name=y", ""}, // the alias is walked
 		{"nmae: x", "", `line 1: unknown key "nmae"; did you mean "name"?`},
 		{"name: x\nquite-another: y", "name=x", `line 2: unknown key "quite-another"; known are ["name" "port"]`},
 		{"name: x\nname: y", "name=x", `line 2: key "name" is there twice`},
@@ -29,6 +30,9 @@ func TestEach(t *testing.T) {
 			node = doc.Content[0]
 		}
 		if c.text == "a: ~" {
+			node = node.Content[1]
+		}
+		if node.Kind == yaml.SequenceNode && len(node.Content) == 2 {
 			node = node.Content[1]
 		}
 		var got []string

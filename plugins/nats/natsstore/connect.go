@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"regexp"
@@ -226,8 +227,11 @@ func connectRemedy(err error) string {
 		return ": no server listens there; look at url, and whether the server runs"
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked):
 		return ": the server does not let us in; look at user and password, token, credsFile or nkeySeedFile"
-	case errors.Is(err, nats.ErrMaxConnectionsExceeded), errors.Is(err, nats.ErrMaxAccountConnectionsExceeded):
+	// What the server answers to the first word, the library gives as text.
+	case strings.Contains(err.Error(), "maximum connections exceeded"), strings.Contains(err.Error(), "maximum account active connections exceeded"):
 		return ": a limit of connections is reached; raise it, each instance needs one"
+	case errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF):
+		return ": the server closed the connection at once; its log says why: a limit of connections may be reached, or it wants TLS first (tlsFirst)"
 	case errors.Is(err, nats.ErrSecureConnRequired):
 		return ": the server wants TLS; set tls, or tls:// in url"
 	case errors.Is(err, nats.ErrSecureConnWanted):

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"github.com/anarchon-go/anarchon/core/store"
@@ -45,6 +46,18 @@ func reconnected(t *testing.T, b *Backend, breaks func()) {
 
 // A claim whose answer is lost is unknown; asked again it is the same grant, for
 // everybody else the slot is taken.
+func TestServerWithoutConnections(t *testing.T) {
+	s := ownServer(t, &server.Options{MaxConn: 1})
+	only, err := nats.Connect(s.ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer only.Close()
+	if _, err := tryOpen(t, map[string]any{"url": s.ClientURL(), "namespace": freshNamespace()}); !errors.Is(err, store.ErrNotApplied) || !strings.Contains(err.Error(), "a limit of connections ") {
+		t.Errorf("a start on a server that has no connection left: %v", err)
+	}
+}
+
 func TestLostAnswer(t *testing.T) {
 	for name, end := range map[string]func(*proxy, context.CancelFunc){
 		"the caller gives up":   func(_ *proxy, cancel context.CancelFunc) { cancel() },

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -17,6 +18,17 @@ type safe struct{}
 
 func (safe) Error() string     { return "not sent" }
 func (safe) SafeToRetry() bool { return true }
+
+func TestRemedyOfCrowdedPooler(t *testing.T) {
+	for message, want := range map[string]string{
+		"no more connections allowed (max_client_conn)": "max_client_conn",
+		"unsupported startup parameter: x":              "parameter",
+	} {
+		if got := remedy(&pgconn.PgError{Code: "08P01", Message: message}); !strings.Contains(got, want) {
+			t.Errorf("%s: the remedy is %q; want one with %q", message, got, want)
+		}
+	}
+}
 
 func TestClassify(t *testing.T) {
 	server := func(severity, code string) error {

@@ -113,6 +113,11 @@ var remedies = map[string]string{
 }
 
 func remedy(err error) string {
+	// PgBouncer has one code for all that it does not like.
+	var e *pgconn.PgError
+	if errors.As(err, &e) && strings.Contains(e.Message, "no more connections allowed") {
+		return "; the pooler has as many clients as it takes: raise its max_client_conn, or lower poolSize and heartbeatPoolSize"
+	}
 	if text := remedies[sqlState(err)]; text != "" {
 		return "; " + text
 	}

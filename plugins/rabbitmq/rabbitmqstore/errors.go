@@ -91,6 +91,8 @@ func hintOfReply(e *amqp.Error, t *target, queue string) string {
 	switch text := e.Reason; {
 	case strings.Contains(text, "vhost") && strings.Contains(text, "not found"):
 		return fmt.Sprintf("there is no vhost %.60q; make it (rabbitmqctl add_vhost) or name another by vhost", t.vhost)
+	case refused && strings.Contains(text, "connection limit"):
+		return "the broker has as many connections as it may take: raise the limit that it names (rabbitmqctl set_vhost_limits, set_user_limits, or connection_max), or end connections; each plugin needs one"
 	case refused && strings.Contains(text, "vhost") && !strings.Contains(text, "access to queue") && !strings.Contains(text, "access to exchange"):
 		return fmt.Sprintf("give the user %.60q permissions in the vhost %.60q (rabbitmqctl set_permissions)", t.username, t.vhost)
 	case refused && strings.Contains(text, "access to exchange"):

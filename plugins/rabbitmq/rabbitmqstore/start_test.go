@@ -55,6 +55,10 @@ func TestBadStarts(t *testing.T) {
 	t.Run("user", func(t *testing.T) {
 		refuse(t, o.with("url", "amqp://guest:s3cret@"+c.Addr()), store.ErrNotApplied, "guest", "password", "loopback_users")
 		refuse(t, o.with("vhost", "nowhere"), store.ErrNotApplied, `no vhost "nowhere"`, "add_vhost")
+		ctl(t, c, "add_vhost", "crowded")
+		ctl(t, c, "set_permissions", "-p", "crowded", "guest", ".*", ".*", ".*")
+		ctl(t, c, "set_vhost_limits", "-p", "crowded", `{"max-connections": 0}`)
+		refuse(t, o.with("vhost", "crowded"), store.ErrNotApplied, "connection limit (0) is reached", "set_vhost_limits")
 		ctl(t, c, "add_user", "u", "s3cret")
 		as := o.with("username", "u").with("password", "s3cret")
 		refuse(t, as, store.ErrNotApplied, "set_permissions", `"u"`)

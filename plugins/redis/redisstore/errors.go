@@ -134,7 +134,7 @@ func transportRemedy(err error) string {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return ": nothing listens there; check host and port, and that the server runs"
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
-		return ": the server closed the connection"
+		return ": the server closed the connection; it may have been stopped, or have as many connections as its maxclients allows"
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		return ": no answer in time; the server is busy, stopped or out of reach"
 	}

@@ -60,13 +60,13 @@ func startError(t *target, err error) error {
 	hint := ""
 	switch {
 	case t.tls == nil && (closed || strange):
-		hint = ": the server closed the connection at the first word; if it speaks TLS, set tls or use rediss://"
+		hint = ": the server closed the connection at the first word; if it speaks TLS, set tls or use rediss://; if not, it may have as many connections as its maxclients allows"
 	case t.tls == nil && late:
 		hint = ": no answer in time; the server is busy, stopped or out of reach, or it speaks TLS (then set tls or use rediss://)"
 	case t.tls != nil && late:
 		hint = ": no answer in time; the server is busy, stopped or out of reach, or it does not speak TLS on this port (then use redis:// and leave tls out)"
 	case t.tls != nil && closed:
-		hint = ": the server closed the connection; does it want a client's certificate (certFile and keyFile)?"
+		hint = ": the server closed the connection; does it want a client's certificate (certFile and keyFile), or has it as many connections as its maxclients allows?"
 	default:
 		return notApplied(doing, err)
 	}

@@ -50,6 +50,17 @@ func TestNoServer(t *testing.T) {
 	mustRefuse(t, options{"addrs": "no-such-host.invalid"}, store.ErrNotApplied, "no-such-host.invalid", "resolver")
 }
 
+// A server that has no connection left says so and closes, and the driver, which
+// asks for another version of the protocol then, sees the end only.
+func TestServerWithoutConnections(t *testing.T) {
+	p := startServer(t, "--maxclients", "1")
+	only := driver(t, p.url()) // takes the connection that there is
+	if err := only.Ping(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	mustRefuse(t, options{"addrs": p.addr()}, store.ErrNotApplied, "maxclients")
+}
+
 func TestPasswords(t *testing.T) {
 	p := startServer(t, "--requirepass", testSecret, "--user", "u", "on", ">"+testSecret, "~*", "+@all")
 	mustRefuse(t, options{"addrs": p.addr()}, store.ErrNotApplied, "NOAUTH", "option password")
