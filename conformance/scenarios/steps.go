@@ -67,7 +67,7 @@ func startBefore(lanes ...string) Step {
 // awaitRun waits until an attempt of a job begins; who runs it gets the role.
 func awaitRun(job string, attempt int, role string) Step {
 	return Step{Says: fmt.Sprintf("wait until attempt %d of %s begins: its instance is the %s", attempt, job, role), Do: func(p *Play) error {
-		within := max(time.Until(p.zero), 0) + skewed + p.timing.over() + patience
+		within := max(time.Until(p.zero), 0) + skewed + p.timing.over() + p.longest() + patience
 		l, err := p.await(fmt.Sprintf("attempt %d of %s begins", attempt, job), within, func(l hostprog.Line) bool {
 			return l.What == "started" && l.Job == job && l.Attempt == attempt
 		})
