@@ -2,35 +2,13 @@ package conformance
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-
-	"github.com/anarchon-go/anarchon/conformance/subject"
 )
-
-// islands builds, once, the plugin whose processes know nothing of each other.
-var islands = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "islands")
-	if err != nil {
-		return "", err
-	}
-	afterTests = append(afterTests, func() { os.RemoveAll(dir) })
-	binary, err := subject.Build(context.Background(), "testdata/islands", dir)
-	if err != nil {
-		return "", err
-	}
-	settings, err := os.ReadFile(filepath.Join("testdata/islands", subject.SettingsFile))
-	if err != nil {
-		return "", err
-	}
-	return binary, os.WriteFile(filepath.Join(dir, subject.SettingsFile), settings, 0o600)
-})
 
 // typed runs this test binary with flags, as go test does, and returns what it
 // printed and its exit status.

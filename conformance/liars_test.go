@@ -10,23 +10,32 @@ import (
 	"github.com/anarchon-go/anarchon/conformance/subject"
 )
 
-// liars builds, once, the plugin that breaks one rule at a time.
-var liars = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "liar")
-	if err != nil {
-		return "", err
-	}
-	afterTests = append(afterTests, func() { os.RemoveAll(dir) })
-	binary, err := subject.Build(context.Background(), "testdata/liar", dir)
-	if err != nil {
-		return "", err
-	}
-	settings, err := os.ReadFile(filepath.Join("testdata/liar", subject.SettingsFile))
-	if err != nil {
-		return "", err
-	}
-	return binary, os.WriteFile(filepath.Join(dir, subject.SettingsFile), settings, 0o600)
-})
+// built builds, once, a plugin of testdata with its settings beside it.
+func built(name string) func() (string, error) {
+	return sync.OnceValues(func() (string, error) {
+		dir, err := os.MkdirTemp("", name)
+		if err != nil {
+			return "", err
+		}
+		afterTests = append(afterTests, func() { os.RemoveAll(dir) })
+		source := filepath.Join("testdata", name)
+		binary, err := subject.Build(context.Background(), source, dir)
+		if err != nil {
+			return "", err
+		}
+		settings, err := os.ReadFile(filepath.Join(source, subject.SettingsFile))
+		if err != nil {
+			return "", err
+		}
+		return binary, os.WriteFile(filepath.Join(dir, subject.SettingsFile), settings, 0o600)
+	})
+}
+
+var (
+	islands = built("islands") // its processes know nothing of each other
+	liars   = built("liar")    // breaks one rule at a time
+	orphan  = built("orphan")  // outlives its host
+)
 
 // Real plugins that lie, or talk nonsense, over real processes: each is caught by
 // the check that its lie is about, and its last line says so.
@@ -72,4 +81,46 @@ func TestLiars(t *testing.T) {
 			lacks(t, out, tc.says...)
 		})
 	}
+}
+
+// A real plugin that outlives its host is caught, and the suite leaves none behind.
+func TestOrphan(t *testing.T) {
+	kitTest(t)
+	if testing.Short() {
+		t.Skip("builds and starts plugins")
+	}
+	t.Parallel()
+	plugin, err := orphan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for check, exit := range map[string]int{"claim/running": 0, "kill/holder": 0, "kill/host": 1} {
+		t.Run(check, func(t *testing.T) {
+			out, got := typed(t, "-plugin", plugin, "-test.run", "TestConformance/"+check+"$")
+			if got != exit {
+				t.Errorf("exit status %d; want %d\n%s", got, exit, out)
+			}
+			if exit != 0 {
+				lacks(t, out, "the host was killed, and its plugin still runs 5 s later", "conformance: FAILED "+filepath.Base(plugin)+"/default: kill/host: fail: ")
+			}
+		})
+	}
+	if left := processesOf(t, plugin); len(left) > 0 {
+		t.Errorf("the suite is over, and processes %v of the plugin still run", left)
+	}
+}
+
+// processesOf are those that run a binary, where the system tells.
+func processesOf(t *testing.T, binary string) (pids []string) {
+	t.Helper()
+	links, err := filepath.Glob("/proc/[0-9]*/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, link := range links {
+		if target, err := os.Readlink(link); err == nil && target == binary {
+			pids = append(pids, filepath.Base(filepath.Dir(link)))
+		}
+	}
+	return pids
 }

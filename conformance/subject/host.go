@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -86,6 +87,9 @@ func (p *Plugin) StartHost(ctx context.Context, namespace string, req store.Clai
 		return nil, err
 	}
 	h := &hostProcess{cmd: exec.CommandContext(ctx, self)}
+	if h.plugin, err = filepath.EvalSymlinks(p.binary); err != nil {
+		return nil, err
+	}
 	h.cmd.Env = append(os.Environ(), hostVariable+"=1")
 	h.cmd.Stderr = &h.words
 	if h.input, err = h.cmd.StdinPipe(); err != nil {
@@ -116,6 +120,8 @@ type hostProcess struct {
 	input io.WriteCloser
 	words bytes.Buffer
 	word  hostWord
+
+	plugin string // its binary, with all links followed
 }
 
 func (h *hostProcess) Claimed() store.ClaimAnswer { return h.word.Answer }
@@ -144,8 +150,10 @@ func alive(pid int) bool {
 	return !strings.HasPrefix(state, "Z")
 }
 
-// Close ends the host and waits; its plugin ends with it, unless it is an orphan.
+// Close ends the host and waits. Its plugin ends with it, or is an orphan, and
+// killed: a suite leaves nothing behind.
 func (h *hostProcess) Close() error {
+	defer h.killOrphan()
 	if h.cmd.ProcessState != nil {
 		return nil // killed before
 	}
@@ -153,4 +161,14 @@ func (h *hostProcess) Close() error {
 	timer := time.AfterFunc(15*time.Second, func() { _ = h.cmd.Process.Kill() })
 	defer timer.Stop()
 	return h.cmd.Wait()
+}
+
+// killOrphan kills the plugin if it still runs. Where the system does not tell what a
+// process runs, none is killed: its number may be another's by now.
+func (h *hostProcess) killOrphan() {
+	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", h.word.PID))
+	if err != nil || exe != h.plugin || h.word.PID <= 0 {
+		return
+	}
+	_ = syscall.Kill(h.word.PID, syscall.SIGKILL)
 }
