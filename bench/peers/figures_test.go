@@ -12,7 +12,7 @@ import (
 func TestParseStat(t *testing.T) {
 	// A name may hold spaces and parentheses.
 	got, err := parseStat("42 (a (b) c) S 1 42 42 0 -1 4194560 9 8 7 6 150 50 30 20 20 0 12 0 777 99999 256 18446744073709551615\n", 4096)
-	if want := (usage{2 * time.Second, 500 * time.Millisecond, 1 << 20}); err != nil || got != want {
+	if want := (usage{2 * time.Second, 1 << 20}); err != nil || got != want {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
 	for _, bad := range []string{"", "42 (a) S 1 2 3", "42 (a) S 1 42 42 0 -1 4194560 9 8 7 6 x 50 30 20 20 0 12 0 777 99999 256 1"} {
@@ -33,6 +33,17 @@ func TestParseCommands(t *testing.T) {
 	for _, bad := range []string{"", "total_commands_processed:70\r\n", "total_commands_processed:x\r\ntotal_reads_processed:7\r\n"} {
 		if _, _, err := parseCommands(bad); err == nil {
 			t.Errorf("%q is taken", bad)
+		}
+	}
+}
+
+func TestParseCPU(t *testing.T) {
+	if got, err := parseCPU("\x01\x00\x00\x00\x00\x00\x00\n123456789\n"); err != nil || got != 123456789 {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, bad := range []string{"", "none", "1 2"} {
+		if got, err := parseCPU(bad); err == nil {
+			t.Errorf("%q is taken for %v", bad, got)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func compare(ctx context.Context, out io.Writer, w work, waiting int, only strin
 		log.Printf("%s on %s", s.name, s.store)
 		r, err := measure(ctx, i, w)
 		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
+			return fmt.Errorf("%s on %s: %w", s.name, s.store, err)
 		}
 		rows = append(rows, r.row())
 	}

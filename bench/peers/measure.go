@@ -64,7 +64,7 @@ func measure(ctx context.Context, i int, w work) (r result, err error) {
 	}
 	r.counts = count(starts, w, first)
 	r.store = load1.minus(load0)
-	r.instances = usage{cpu: usage1.cpu - usage0.cpu, rss: usage1.rss / instances}
+	r.instances = usage{usage1.cpu - usage0.cpu, usage1.rss / instances}
 	return r, nil
 }
 

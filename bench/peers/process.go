@@ -75,14 +75,11 @@ func (p *process) stop() {
 
 // usage is what processes take.
 type usage struct {
-	cpu      time.Duration // since they started
-	children time.Duration // that of children which have ended
-	rss      int64         // bytes in memory now
+	cpu time.Duration // since they started
+	rss int64         // bytes in memory now
 }
 
-func (u usage) plus(v usage) usage {
-	return usage{u.cpu + v.cpu, u.children + v.children, u.rss + v.rss}
-}
+func (u usage) plus(v usage) usage { return usage{u.cpu + v.cpu, u.rss + v.rss} }
 
 // tick is the unit of processor times in /proc: Linux has 100 of them in a second, everywhere.
 const tick = 10 * time.Millisecond
@@ -102,13 +99,13 @@ func parseStat(stat string, page int) (usage, error) {
 	if len(fields) < 22 {
 		return usage{}, fmt.Errorf("%q has %d fields; want 22", stat, len(fields))
 	}
-	var n [5]int64
-	for i, field := range []int{11, 12, 13, 14, 21} { // utime, stime, cutime, cstime, rss
+	var n [3]int64
+	for i, field := range []int{11, 12, 21} { // utime, stime, rss
 		v, err := strconv.ParseInt(fields[field], 10, 64)
 		if err != nil {
 			return usage{}, err
 		}
 		n[i] = v
 	}
-	return usage{time.Duration(n[0]+n[1]) * tick, time.Duration(n[2]+n[3]) * tick, n[4] * int64(page)}, nil
+	return usage{time.Duration(n[0]+n[1]) * tick, n[2] * int64(page)}, nil
 }

@@ -106,18 +106,22 @@ func (s *server) load(ctx context.Context) (l load, err error) {
 	if err != nil {
 		return load{}, err
 	}
-	stats, err := s.Exec(ctx, "sh", "-c", "cat /proc/[0-9]*/stat")
+	// The control group of the container, of either version.
+	used, err := s.Exec(ctx, "sh", "-c", "cat /sys/fs/cgroup/cpuacct/cpuacct.usage 2>/dev/null || sed -n 's/usage_usec //p' /sys/fs/cgroup/cpu.stat | sed 's/$/000/'")
 	if err != nil {
 		return load{}, err
 	}
-	for stat := range strings.Lines(stats) {
-		p, err := parseStat(stat, 1)
-		if err != nil {
-			return load{}, err
-		}
-		l.cpu += p.cpu + p.children // also of connections that were closed
+	l.cpu, err = parseCPU(used)
+	return l, err
+}
+
+// parseCPU reads nanoseconds. The engine frames what a command prints.
+func parseCPU(used string) (time.Duration, error) {
+	ns, err := strconv.ParseInt(strings.TrimFunc(used, func(r rune) bool { return r < '0' || r > '9' }), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("processor time of the container: %w", err)
 	}
-	return l, nil
+	return time.Duration(ns), nil
 }
 
 // parseCommands counts the commands that were executed, those inside of scripts too, and the reads from sockets.
