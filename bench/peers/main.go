@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -39,38 +40,41 @@ func main() {
 // period is the time between slots: what all can do, in whole seconds that divide a minute.
 const period = 4 * time.Second
 
-// compare runs all subjects, one after the other, and prints the tables.
+// compare runs all subjects, one after the other, and prints the tables. One that fails costs its own row.
 func compare(ctx context.Context, out io.Writer, w work, waiting int, only string) error {
-	where := machine()
-	var rows [][]string
+	where, began := machine(), loadAverage()
+	var rows, waits [][]string
+	var failed []error
 	for i, s := range subjects {
-		if only != "" && s.name != only {
+		if only != "" && s.name != only || ctx.Err() != nil {
 			continue
 		}
 		log.Printf("%s on %s", s.name, s.store)
 		r, err := measure(ctx, i, w)
 		if err != nil {
-			return fmt.Errorf("%s on %s: %w", s.name, s.store, err)
+			failed = append(failed, fmt.Errorf("%s on %s: %w", s.name, s.store, err))
+			continue
 		}
 		rows = append(rows, r.row())
 	}
-	var waits [][]string
 	for i, s := range waiters {
-		if only != "" && s.name != only {
+		if only != "" && s.name != only || ctx.Err() != nil {
 			continue
 		}
 		log.Printf("%s, waiting", s.name)
 		m, err := await(ctx, i, waiting)
 		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
+			failed = append(failed, fmt.Errorf("%s, waiting: %w", s.name, err))
+			continue
 		}
 		waits = append(waits, m.row(s.name))
 	}
-	fmt.Fprintf(out, "%s\n\n%d jobs due at once on %d instances, every %v, %d slots:\n\n", where, w.jobs, instances, w.period, w.slots)
+	fmt.Fprintf(out, "%s; load average %s before and %s after\n\n", where, began, loadAverage())
+	fmt.Fprintf(out, "%d jobs due at once on %d instances, every %v, %d slots:\n\n", w.jobs, instances, w.period, w.slots)
 	table(out, runsHead, rows)
 	fmt.Fprintf(out, "%d jobs that wait in one process:\n\n", waiting)
 	table(out, waitsHead, waits)
-	return nil
+	return errors.Join(failed...)
 }
 
 type silent struct{}
