@@ -102,7 +102,7 @@ bench: build images ## every budget, measured and judged, one package after the 
 	   $(GO) -C bench test -p 1 -count=1 -v -run Budget ./... -budget || :; } 2>&1 | $(GO) run ./scripts/budgets
 
 .PHONY: peers
-peers: setup ## other schedulers do the same work, side by side, in three minutes; wants the machine for itself
+peers: setup ## other schedulers do the same work, side by side; wants the machine for itself
 	scripts/images.sh redis-8.6 postgres-18
 	@$(GO) -C bench run ./peers
 
