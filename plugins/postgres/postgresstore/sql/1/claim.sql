@@ -57,7 +57,7 @@ BEGIN
         -- beginning with the jobs of the namespace.
         SELECT a.job, a.slot, a.instance INTO r
         FROM $SCHEMA.attempt AS a
-        WHERE a.claim = p_id[i] AND a.unfinished
+        WHERE a.claim = p_id[i] AND a.unfinished AND octet_length(a.claim) > 0
           AND (SELECT j.namespace FROM $SCHEMA.job AS j WHERE j.id = a.job) = p_namespace
         LIMIT 1;
         IF FOUND THEN
@@ -84,7 +84,7 @@ BEGIN
                 SELECT a.slot, a.attempt, a.token, a.claim, a.instance, a.overlap, a.lease, a.lease_end,
                        a.max_attempts, a.counted, a.status = 'running' AS open
                 FROM $SCHEMA.attempt AS a
-                WHERE a.job = ids[i] AND a.unfinished AND a.slot >= was.unfinished_from
+                WHERE a.job = ids[i] AND a.unfinished AND a.job > 0 AND a.slot >= was.unfinished_from
                 ORDER BY a.slot
             LOOP
                 IF r.open AND r.lease_end > now_ms + r.lease THEN
@@ -191,7 +191,7 @@ BEGIN
                 UPDATE $SCHEMA.attempt AS a
                 SET unfinished = false, status = 'interrupted',
                     ended_at = CASE a.status WHEN 'running' THEN now_ms ELSE a.ended_at END
-                WHERE a.job = ids[i] AND a.slot = ANY (dead) AND a.unfinished;
+                WHERE a.job = ids[i] AND a.slot = ANY (dead) AND a.unfinished AND a.job > 0;
                 v_ended := v_ended + cardinality(dead);
                 v_oldest := least(v_oldest, dead[1]);
                 dead := '{}';

@@ -19,7 +19,7 @@ BEGIN
         FOR r IN
             SELECT a.slot, a.attempt, a.lease, a.lease_end, a.status
             FROM $SCHEMA.attempt AS a
-            WHERE a.job = ids[i] AND a.unfinished
+            WHERE a.job = ids[i] AND a.unfinished AND a.job > 0
               AND a.slot >= (SELECT j.unfinished_from FROM $SCHEMA.job AS j WHERE j.id = ids[i])
             ORDER BY a.slot
         LOOP

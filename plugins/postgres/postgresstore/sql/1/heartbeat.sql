@@ -17,7 +17,7 @@ BEGIN
         FOR r IN
             SELECT a.slot, a.attempt, a.token, a.lease, a.lease_end
             FROM $SCHEMA.attempt AS a
-            WHERE a.job = ids[i] AND a.unfinished AND a.status = 'running'
+            WHERE a.job = ids[i] AND a.unfinished AND a.job > 0 AND a.status = 'running'
               AND a.slot >= (SELECT j.unfinished_from FROM $SCHEMA.job AS j WHERE j.id = ids[i])
         LOOP
             -- A lease with more left than its length is cut: the clock went back.

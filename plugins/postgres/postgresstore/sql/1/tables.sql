@@ -51,7 +51,12 @@ CREATE TABLE $SCHEMA.attempt (
     PRIMARY KEY (job, slot, attempt)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 500);
 
-CREATE INDEX attempt_unfinished ON $SCHEMA.attempt (job, slot) WHERE unfinished;
+-- Each of the two partial indexes has a condition of its own, always true, which only
+-- its queries repeat. Without it the planner may take either for any unfinished run.
+-- When autovacuum has looked at a moment without unfinished runs both seem empty and
+-- equally cheap, the wrong one is walked from end to end, and a claim costs the more
+-- the more runs are unfinished.
+CREATE INDEX attempt_unfinished ON $SCHEMA.attempt (job, slot) WHERE unfinished AND job > 0;
 
 -- A claim id is remembered with the last attempt of an unfinished run.
-CREATE INDEX attempt_claim ON $SCHEMA.attempt (claim) WHERE unfinished;
+CREATE INDEX attempt_claim ON $SCHEMA.attempt (claim) WHERE unfinished AND octet_length(claim) > 0;

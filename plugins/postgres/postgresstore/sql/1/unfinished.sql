@@ -18,7 +18,7 @@ BEGIN
         SELECT j.name, j.newest, a.slot, a.attempt, a.status, a.instance, a.token, a.lease, a.lease_end, a.counted
         FROM $SCHEMA.attempt AS a
         CROSS JOIN LATERAL (SELECT * FROM $SCHEMA.job WHERE id = a.job OFFSET 0) AS j
-        WHERE a.unfinished AND j.namespace = p_namespace AND (p_job IS NULL OR j.name = ANY (p_job))
+        WHERE a.unfinished AND a.job > 0 AND j.namespace = p_namespace AND (p_job IS NULL OR j.name = ANY (p_job))
     LOOP
         -- Not before the rows were read: a lease that was granted since would seem
         -- too long.
@@ -37,7 +37,7 @@ BEGIN
         ids := $SCHEMA.begin_v1(p_namespace, too_long, false);
         now_ms := $NOW;
         UPDATE $SCHEMA.attempt AS a SET lease_end = now_ms + a.lease
-        WHERE a.job = ANY (ids) AND a.unfinished AND a.status = 'running' AND a.lease_end > now_ms + a.lease;
+        WHERE a.job = ANY (ids) AND a.unfinished AND a.job > 0 AND a.status = 'running' AND a.lease_end > now_ms + a.lease;
     END IF;
 
     o_job := NULL; o_slot := 0; o_attempt := 0; o_open := false; o_holder := ''; o_token := 0;
