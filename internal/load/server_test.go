@@ -22,6 +22,7 @@ type server struct {
 	cpu    func() time.Duration        // of the server so far; nil if it has no process of its own
 	ops    func() map[string]operation // what it did so far, by its own count
 	size   func() map[string]int64     // what its data take
+	tidy   func()                      // what the server does by itself once a minute; nil for nothing
 	read   func(from, to int)          // the least read that tells of these jobs' newest slots; nil if none is known
 }
 
@@ -178,6 +179,11 @@ func newPostgres(t *testing.T) server {
 				t.Fatal(err)
 			}
 			return ops
+		},
+		tidy: func() { // as autovacuum does, which also makes the server plan its queries anew
+			if _, err := conn.Exec(context.Background(), "VACUUM ANALYZE anarchon.job, anarchon.attempt"); err != nil {
+				t.Fatal(err)
+			}
 		},
 		read: func(from, to int) {
 			names := make([][]byte, 0, to-from)

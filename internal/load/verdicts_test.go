@@ -56,6 +56,9 @@ func TestVerdictCost(t *testing.T) {
 	}
 	for n := range 3 {
 		slot := first + int64(n)*1000
+		if n == 2 && s.tidy != nil {
+			s.tidy()
+		}
 		for _, phase := range []struct {
 			name string
 			call func(context.Context, int) error
