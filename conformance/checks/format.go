@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -33,6 +34,13 @@ func format() []kit.Check {
 		Causes:   "records that are read, changed and written whole; SELECT *; a decoder that refuses what it does not know",
 		Needs:    kit.NeedFresh | kit.NeedTamper,
 		Do:       unknownKept,
+	}, {
+		ID:       "format/damaged",
+		Promises: []string{"R-FORMAT-4", "R-ERROR-3", "R-CLAIM-4"},
+		Says:     "everything that the store knows of runs is made what no plugin writes: half a record, a text for a number, a key of another type; no verb hangs, panics or calls it invalid, a run that was granted or ended is not granted to another, its holder is not told that it is lost, and a run of another job is granted or refused with an error",
+		Causes:   "a record that can't be read and is taken for none; a number that can't be read and is taken for 0; a panic of a decoder",
+		Needs:    kit.NeedFresh | kit.NeedTamper | kit.NeedDamage,
+		Do:       damaged,
 	}}
 }
 
@@ -149,4 +157,44 @@ func unknownKept(r *kit.Run) {
 	r.Close(c)
 	kept("after every verb was used")
 	r.Figure("unknown fields kept", "%d", len(fields))
+}
+
+func damaged(r *kit.Run) {
+	c := r.OpenFresh("store")
+	s := newStock(r, c, "on damaged records")
+	r.Close(c)
+	changed := r.Tamper("store", kit.Damage)
+	if len(changed) == 0 {
+		r.Inconclusive("nothing of what the store holds was damaged")
+	}
+	r.Figure("records damaged", "%d", len(changed))
+	c, err := r.TryOpenFresh("store")
+	if err != nil {
+		if errors.Is(err, store.ErrInvalid) {
+			r.Fatalf("opening a store of damaged records calls the options invalid: %v", err)
+		}
+		r.Figure("opening it", "%v", err)
+		return
+	}
+	for range 2 {
+		s.others(r, c)
+		s.claim(r, c)
+	}
+	for _, g := range []kit.Grant{s.ended, s.held, s.ending} {
+		if r.Leases() {
+			_ = s.call(r, "a recall of unfinished runs", func(context.Context) error {
+				_, err := c.TryUnfinished(g.Req.Job)
+				return err
+			})
+		}
+		if r.Description().History {
+			err := s.call(r, "a history", func(context.Context) error {
+				_, err := c.TryHistory(store.HistoryRequest{Job: g.Req.Job, Limit: 10})
+				return err
+			})
+			if err != nil && g.Token == s.ended.Token {
+				r.Figure("what the history said", "%v", err)
+			}
+		}
+	}
 }

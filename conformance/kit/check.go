@@ -36,6 +36,7 @@ const (
 	NeedFresh                         // a store can be made that nobody has used: [Tamperer]
 	NeedTamper                        // and be changed past the plugin: [Tamperer]
 	NeedSkew                          // the store's clock differs from this machine's by a minute or more
+	NeedDamage                        // and what it holds can be made unreadable: [Tamperer]
 	NeedSpace                         // the store can be made full: [Scarce]
 	NeedConnections                   // its connections can be used up: [Scarce]
 )
@@ -54,6 +55,7 @@ var needNames = []struct {
 	{NeedFresh, "fresh"},
 	{NeedTamper, "tamper"},
 	{NeedSkew, "skew"},
+	{NeedDamage, "damage"},
 	{NeedSpace, "space"},
 	{NeedConnections, "connections"},
 }

@@ -129,4 +129,7 @@ const (
 	// Newer makes the store say that it has the format after the plugin's, and returns
 	// nothing.
 	Newer Tampering = "newer"
+	// Damage puts what a stranger might write in the place of everything that is known
+	// of jobs and runs, and says what it changed.
+	Damage Tampering = "damage"
 )

@@ -31,6 +31,7 @@ const (
 	touchNewer               // it is refused after the set-up was made anew
 	dropUnknown              // a finish writes the record whole
 	setUpInTwoSteps          // two who set it up at once each make their own
+	damageIsNone             // a record that can't be read is taken for none
 )
 
 type file struct {
@@ -38,6 +39,8 @@ type file struct {
 	format  int
 	unknown []string
 	touched int
+	jobs    map[string]bool // those that a claim named; with damaged their records can't be read
+	damaged map[string]bool
 }
 
 func newFiles(kind store.Kind, s Setting) *files {
@@ -53,7 +56,7 @@ func (f *files) Open(name string) (store.Store, error) {
 	defer f.mu.Unlock()
 	x := f.byName[name]
 	if x == nil || f.bend == setUpInTwoSteps {
-		x = &file{Store: f.make(), format: 1}
+		x = &file{Store: f.make(), format: 1, jobs: map[string]bool{}}
 		f.byName[name] = x
 	}
 	if x.format > 1 && f.bend != openNewer {
@@ -74,6 +77,13 @@ func (f *files) Tamper(name string, what kit.Tampering) ([]string, error) {
 	case kit.Newer:
 		x.format++
 		return nil, nil
+	case kit.Damage:
+		if f.bend == damageIsNone {
+			x.Store = f.make()
+		} else {
+			x.damaged, x.jobs = x.jobs, map[string]bool{}
+		}
+		return []string{"all records"}, nil
 	case kit.Unknown:
 		x.unknown = []string{"a field of every run", "a field of every job"}
 		return x.unknown, nil
@@ -86,7 +96,37 @@ type fileView struct {
 	all *files
 }
 
+// read says whether a job's record can be read; a claim notes that there is one.
+func (v fileView) read(job string, claims bool) error {
+	v.all.mu.Lock()
+	defer v.all.mu.Unlock()
+	if v.damaged[job] {
+		return fmt.Errorf("%w: the record of %q can't be read", store.ErrNotApplied, job)
+	}
+	if claims {
+		v.jobs[job] = true
+	}
+	return nil
+}
+
+func (v fileView) Claim(ctx context.Context, req store.ClaimRequest) (store.ClaimAnswer, error) {
+	if err := v.read(req.Job, true); err != nil {
+		return store.ClaimAnswer{}, err
+	}
+	return v.file.Store.Claim(ctx, req)
+}
+
+func (v fileView) Heartbeat(ctx context.Context, req store.HeartbeatRequest) (store.HeartbeatAnswer, error) {
+	if err := v.read(req.Job, false); err != nil {
+		return store.HeartbeatAnswer{}, err
+	}
+	return v.file.Store.Heartbeat(ctx, req)
+}
+
 func (v fileView) Finish(ctx context.Context, req store.FinishRequest) (store.FinishAnswer, error) {
+	if err := v.read(req.Job, false); err != nil {
+		return store.FinishAnswer{}, err
+	}
 	if v.all.bend == dropUnknown {
 		v.all.mu.Lock()
 		v.unknown = nil

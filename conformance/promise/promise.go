@@ -103,4 +103,5 @@ var list = []Promise{
 	{"R-FORMAT-1", "The store records its format; a plugin that meets a newer one refuses to start, names both, and touches nothing.", All},
 	{"R-FORMAT-2", "A version keeps the fields that it does not know.", All},
 	{"R-FORMAT-3", "Any number of plugins may set the store up at once.", All},
+	{"R-FORMAT-4", "A record that can't be read is an error, never a verdict: it is not taken for one that is not there.", All},
 }

@@ -35,6 +35,10 @@ func (p *Plugin) Lacks(need kit.Needs) string {
 		if len(p.variant.Fresh) == 0 && !p.namespace {
 			return `not covered: the plugin's settings don't say by which options a store is one that nobody has used ("fresh")`
 		}
+	case kit.NeedDamage:
+		if !p.variant.Damage {
+			return `not covered: the plugin's settings name no program that makes what its store holds unreadable ("damage")`
+		}
 	case kit.NeedTamper:
 		if len(p.variant.Tamper) == 0 {
 			return `not covered: the plugin's settings name no program that changes its store past it ("tamper")`

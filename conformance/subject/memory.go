@@ -51,7 +51,7 @@ func (m *Memory) About() kit.About {
 
 // Lacks says what can't be done to the store.
 func (m *Memory) Lacks(need kit.Needs) string {
-	if (need == kit.NeedFresh || need == kit.NeedTamper) && m.Fresh == nil {
+	if (need == kit.NeedFresh || need == kit.NeedTamper || need == kit.NeedDamage) && m.Fresh == nil {
 		return "not covered: the store in memory has no format"
 	}
 	return ""

@@ -45,6 +45,7 @@ import (
 //	    fresh:               # options of a store that nobody has used; optional
 //	      path: ${tmp}/${fresh}.db
 //	    tamper: [./tamper]   # a program that changes the store past the plugin; optional
+//	    damage: true         # that program can make records unreadable, too; optional
 //	    small:               # options of a store that lies on a small file system; optional
 //	      path: ${small}/store.db
 //
@@ -61,8 +62,8 @@ import (
 // The faults are link, pause, crash, space and connections. ${fresh} is a new name; without fresh the
 // option namespace is one. The program of tamper, a directory with its source in
 // Go or a command, is run in the directory of the file. It is given the plugin's
-// options as JSON on its standard input and one argument more: dump, unknown or
-// newer, see [kit.Tampering].
+// options as JSON on its standard input and one argument more: dump, unknown, newer or,
+// with damage: true, damage; see [kit.Tampering].
 const SettingsFile = "conformance.yaml"
 
 // Settings are the contents of a [SettingsFile].
@@ -80,6 +81,7 @@ type Variant struct {
 	Faults map[string]string
 	Fresh  map[string]any // options of a store that nobody has used
 	Tamper []string       // the command that changes the store past the plugin
+	Damage bool           // and can make what it holds unreadable
 	Small  map[string]any // options of a store on a small file system
 }
 
@@ -141,7 +143,7 @@ func ParseSettings(b []byte) (Settings, error) {
 }
 
 func (s Settings) parseVariant(node *yaml.Node) (v Variant, err error) {
-	return v, yamlkeys.Each(node, []string{"kind", "config", "faults", "fresh", "tamper", "small"}, func(key string, value *yaml.Node) (err error) {
+	return v, yamlkeys.Each(node, []string{"kind", "config", "faults", "fresh", "tamper", "damage", "small"}, func(key string, value *yaml.Node) (err error) {
 		switch key {
 		case "kind":
 			if err := v.Kind.UnmarshalText([]byte(value.Value)); err != nil {
@@ -155,6 +157,10 @@ func (s Settings) parseVariant(node *yaml.Node) (v Variant, err error) {
 			v.Small, err = s.parseOptions(value, smallName)
 		case "faults":
 			v.Faults, err = parseFaults(value)
+		case "damage":
+			if err := value.Decode(&v.Damage); err != nil {
+				return fmt.Errorf("line %d: damage must be true or false", value.Line)
+			}
 		case "tamper":
 			if err := value.Decode(&v.Tamper); err != nil || len(v.Tamper) == 0 {
 				return fmt.Errorf("line %d: tamper must be a list: a program and its arguments", value.Line)

@@ -4,79 +4,80 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"os"
-	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/anarchon-go/anarchon/internal/tamper"
 )
 
-func main() {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	if err := run(ctx, os.Args[len(os.Args)-1]); err != nil {
-		fmt.Fprintln(os.Stderr, "tamper:", err)
-		os.Exit(1)
-	}
+func main() { tamper.Main(open) }
+
+type options struct{ URL, Schema string }
+
+type schema struct {
+	conn *pgx.Conn
+	name string
 }
 
-func run(ctx context.Context, what string) error {
-	var options struct{ URL, Schema string }
-	if err := json.NewDecoder(os.Stdin).Decode(&options); err != nil {
-		return err
-	}
-	config, err := pgx.ParseConfig(options.URL)
+func open(ctx context.Context, o options) (tamper.Store, error) {
+	config, err := pgx.ParseConfig(o.URL)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol // as PgBouncer wants it
 	config.RuntimeParams["client_encoding"] = "UTF8"
 	conn, err := pgx.ConnectConfig(ctx, config)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(context.Background())
-	schema := pgx.Identifier{options.Schema}.Sanitize()
-	if what == "newer" {
-		_, err := conn.Exec(ctx, "UPDATE "+schema+".meta SET value = (value::int + 1)::text WHERE key = 'format'")
-		return err
-	}
-	tables, err := column(ctx, conn, "SELECT tablename::text FROM pg_tables WHERE schemaname = $1 ORDER BY 1", options.Schema)
-	if err != nil {
-		return err
-	}
+	return schema{conn, o.Schema}, err
+}
+
+func (s schema) Close() error { return s.conn.Close(context.Background()) }
+
+func (s schema) Newer(ctx context.Context) error {
+	_, err := s.conn.Exec(ctx, "UPDATE "+s.table("meta")+" SET value = (value::int + 1)::text WHERE key = 'format'")
+	return err
+}
+
+// Unknown puts another value into each row: none may be lost.
+func (s schema) Unknown(ctx context.Context) (lines []string, err error) {
+	tables, err := s.tables(ctx)
 	for _, table := range tables {
-		name := schema + "." + pgx.Identifier{table}.Sanitize()
-		query := "SELECT t::text FROM " + name + " t ORDER BY 1"
-		switch what {
-		case "dump":
-		case "unknown":
-			// Another value in each row: none may be lost.
-			if _, err := conn.Exec(ctx, "ALTER TABLE "+name+" ADD COLUMN later uuid; UPDATE "+name+" SET later = gen_random_uuid()"); err != nil {
-				return err
-			}
-			query = "SELECT later::text FROM " + name
-		default:
-			return fmt.Errorf("%q is none of dump, unknown and newer", what)
+		name := s.table(table)
+		if _, err := s.conn.Exec(ctx, "ALTER TABLE "+name+" ADD COLUMN later uuid; UPDATE "+name+" SET later = gen_random_uuid()"); err != nil {
+			return nil, err
 		}
-		rows, err := column(ctx, conn, query)
+		rows, err := s.column(ctx, "SELECT later::text FROM "+name)
 		if err != nil {
-			return err
+			return nil, err
+		}
+		lines = append(lines, rows...)
+	}
+	return lines, err
+}
+
+// Dump writes a line for each row of each table.
+func (s schema) Dump(ctx context.Context) (lines []string, err error) {
+	tables, err := s.tables(ctx)
+	for _, table := range tables {
+		rows, err := s.column(ctx, "SELECT t::text FROM "+s.table(table)+" t ORDER BY 1")
+		if err != nil {
+			return nil, err
 		}
 		for _, row := range rows {
-			if what == "dump" {
-				row = table + " " + row
-			}
-			fmt.Println(row)
+			lines = append(lines, table+" "+row)
 		}
 	}
-	return nil
+	return lines, err
+}
+
+func (s schema) table(name string) string { return pgx.Identifier{s.name, name}.Sanitize() }
+
+func (s schema) tables(ctx context.Context) ([]string, error) {
+	return s.column(ctx, "SELECT tablename::text FROM pg_tables WHERE schemaname = $1 ORDER BY 1", s.name)
 }
 
 // column returns the only column of a query.
-func column(ctx context.Context, conn *pgx.Conn, query string, args ...any) ([]string, error) {
-	rows, err := conn.Query(ctx, query, args...)
+func (s schema) column(ctx context.Context, query string, args ...any) ([]string, error) {
+	rows, err := s.conn.Query(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -4,96 +4,142 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
-	"time"
+	"strings"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/anarchon-go/anarchon/internal/tamper"
 )
 
-func main() {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	if err := run(ctx, os.Args[len(os.Args)-1]); err != nil {
-		fmt.Fprintln(os.Stderr, "tamper:", err)
-		os.Exit(1)
-	}
+func main() { tamper.Main(open) }
+
+// options are those of the plugin that name its keys' server.
+type options struct {
+	URL, Addrs, Namespace, SentinelMaster string
+	Cluster                               bool
 }
 
-func run(ctx context.Context, what string) error {
-	var options struct{ URL, Namespace string }
-	if err := json.NewDecoder(os.Stdin).Decode(&options); err != nil {
-		return err
-	}
-	server, err := redis.ParseURL(options.URL)
-	if err != nil {
-		return err
-	}
-	c := redis.NewClient(server)
-	defer c.Close()
-	prefix := "anarchon:{" + options.Namespace + "}:"
-	if what == "newer" {
-		return c.HIncrBy(ctx, prefix+"meta", "format", 1).Err()
-	}
-	keys, err := c.Keys(ctx, prefix+"*").Result()
-	if err != nil {
-		return err
-	}
-	slices.Sort(keys)
-	switch what {
-	case "unknown":
-		return unknown(ctx, c, prefix, keys)
-	case "dump":
-		return dump(ctx, c, keys)
-	}
-	return fmt.Errorf("%q is none of dump, unknown and newer", what)
+type keyspace struct {
+	redis.UniversalClient
+	prefix string
 }
 
-// unknown puts a field into the hash of each job, and into that of the namespace.
+func open(_ context.Context, o options) (tamper.Store, error) {
+	all := &redis.UniversalOptions{Addrs: strings.Split(o.Addrs, ","), MasterName: o.SentinelMaster, IsClusterMode: o.Cluster}
+	if o.URL != "" {
+		server, err := redis.ParseURL(o.URL)
+		if err != nil {
+			return nil, err
+		}
+		all.Addrs, all.Username, all.Password, all.DB, all.TLSConfig = []string{server.Addr}, server.Username, server.Password, server.DB, server.TLSConfig
+	}
+	return keyspace{redis.NewUniversalClient(all), "anarchon:{" + o.Namespace + "}:"}, nil
+}
+
+// keys are those of the namespace, sorted. In a Cluster a node knows its own only.
+func (k keyspace) keys(ctx context.Context) (all []string, err error) {
+	cluster, ok := k.UniversalClient.(*redis.ClusterClient)
+	if !ok {
+		all, err = k.Keys(ctx, k.prefix+"*").Result()
+	} else {
+		var mu sync.Mutex
+		err = cluster.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error {
+			keys, err := node.Keys(ctx, k.prefix+"*").Result()
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, keys...)
+			return err
+		})
+	}
+	slices.Sort(all)
+	return all, err
+}
+
+func (k keyspace) Newer(ctx context.Context) error {
+	return k.HIncrBy(ctx, k.prefix+"meta", "format", 1).Err()
+}
+
+// Unknown puts a field into the hash of each job, and into that of the namespace.
 // Other hashes hold a record in each field, and have no room for one of no record.
-func unknown(ctx context.Context, c *redis.Client, prefix string, keys []string) error {
+func (k keyspace) Unknown(ctx context.Context) (lines []string, err error) {
+	keys, err := k.keys(ctx)
 	for _, key := range keys {
-		if key != prefix+"meta" && len(key) <= len(prefix+"job:") || key != prefix+"meta" && key[:len(prefix)+4] != prefix+"job:" {
+		if key != k.prefix+"meta" && !strings.HasPrefix(key, k.prefix+"job:") {
 			continue
 		}
-		if err := c.HSet(ctx, key, "later", "later "+key).Err(); err != nil {
-			return err
+		if err := k.HSet(ctx, key, "later", "later "+key).Err(); err != nil {
+			return nil, err
 		}
-		fmt.Println("later=later " + key)
+		lines = append(lines, "later=later "+key)
 	}
-	return nil
+	return lines, err
 }
 
-// dump writes a line for each key, with its whole contents.
-func dump(ctx context.Context, c *redis.Client, keys []string) error {
+// Damage lets every field of a job say what another program might have put there,
+// and makes everything else of jobs a key of another type.
+func (k keyspace) Damage(ctx context.Context) (lines []string, err error) {
+	keys, err := k.keys(ctx)
 	for _, key := range keys {
-		kind, err := c.Type(ctx, key).Result()
+		if key == k.prefix+"meta" {
+			continue
+		}
+		kind, err := k.Type(ctx, key).Result()
 		if err != nil {
-			return err
+			return nil, err
+		}
+		if kind != "hash" {
+			if err := k.Set(ctx, key, "hello", 0).Err(); err != nil {
+				return nil, err
+			}
+			lines = append(lines, key+" "+kind)
+			continue
+		}
+		fields, err := k.HKeys(ctx, key).Result()
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range fields {
+			if err := k.HSet(ctx, key, f, "hello").Err(); err != nil {
+				return nil, err
+			}
+			lines = append(lines, key+" "+f)
+		}
+	}
+	return lines, err
+}
+
+// Dump writes lines for each key, with its whole contents.
+func (k keyspace) Dump(ctx context.Context) (all []string, err error) {
+	keys, err := k.keys(ctx)
+	for _, key := range keys {
+		kind, err := k.Type(ctx, key).Result()
+		if err != nil {
+			return nil, err
 		}
 		var lines []string
 		switch kind {
 		case "hash":
-			fields, err := c.HGetAll(ctx, key).Result()
+			fields, err := k.HGetAll(ctx, key).Result()
 			if err != nil {
-				return err
+				return nil, err
 			}
 			for name, value := range fields {
 				lines = append(lines, name+"="+value)
 			}
 		default:
-			value, err := c.Dump(ctx, key).Result()
+			value, err := k.UniversalClient.Dump(ctx, key).Result()
 			if err != nil {
-				return err
+				return nil, err
 			}
 			lines = []string{fmt.Sprintf("%x", value)}
 		}
 		slices.Sort(lines)
 		for _, l := range lines {
-			fmt.Printf("%s %s %q\n", key, kind, l)
+			all = append(all, fmt.Sprintf("%s %s %q", key, kind, l))
 		}
 	}
-	return nil
+	return all, err
 }

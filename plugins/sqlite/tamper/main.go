@@ -5,82 +5,72 @@
 package main
 
 import (
+	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 
 	_ "github.com/mattn/go-sqlite3"
+
+	"github.com/anarchon-go/anarchon/internal/tamper"
 )
 
 func main() {
-	if err := run(os.Args[len(os.Args)-1]); err != nil {
-		fmt.Fprintln(os.Stderr, "tamper:", err)
-		os.Exit(1)
-	}
+	tamper.Main(func(_ context.Context, options struct{ Path string }) (tamper.Store, error) {
+		db, err := sql.Open("sqlite3", "file:"+options.Path+"?mode=rw")
+		return file{db}, err
+	})
 }
 
-func run(what string) error {
-	var options struct{ Path string }
-	if err := json.NewDecoder(os.Stdin).Decode(&options); err != nil {
-		return err
-	}
-	db, err := sql.Open("sqlite3", "file:"+options.Path+"?mode=rw")
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	tables, err := column(db, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'anarchon%' ORDER BY name")
-	if err != nil {
-		return err
-	}
-	switch what {
-	case "newer":
-		_, err = db.Exec("UPDATE anarchon_meta SET value = value + 1 WHERE key = 'format'")
-		return err
-	case "unknown":
-		for _, table := range tables {
-			// Another value in each row: none may be lost.
-			if _, err := db.Exec(fmt.Sprintf("ALTER TABLE %s ADD COLUMN later TEXT; UPDATE %s SET later = hex(randomblob(8))", table, table)); err != nil {
-				return err
-			}
-			values, err := column(db, "SELECT later FROM "+table)
-			if err != nil {
-				return err
-			}
-			for _, later := range values {
-				fmt.Println(later)
-			}
-		}
-		return nil
-	case "dump":
-		for _, table := range tables {
-			if err := dump(db, table); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	return fmt.Errorf("%q is none of dump, unknown and newer", what)
-}
+type file struct{ *sql.DB }
 
-// dump writes a line for each row of a table.
-func dump(db *sql.DB, table string) error {
-	columns, err := column(db, "SELECT 'quote(' || name || ')' FROM pragma_table_info('"+table+"') ORDER BY cid")
-	if err != nil {
-		return err
-	}
-	rows, err := column(db, "SELECT "+strings.Join(columns, " || ' ' || ")+" FROM "+table+" ORDER BY 1")
-	for _, row := range rows {
-		fmt.Println(table, row)
-	}
+func (f file) Newer(ctx context.Context) error {
+	_, err := f.ExecContext(ctx, "UPDATE anarchon_meta SET value = value + 1 WHERE key = 'format'")
 	return err
 }
 
+// Unknown puts another value into each row: none may be lost.
+func (f file) Unknown(ctx context.Context) (lines []string, err error) {
+	tables, err := f.tables(ctx)
+	for _, table := range tables {
+		if _, err := f.ExecContext(ctx, fmt.Sprintf("ALTER TABLE %s ADD COLUMN later TEXT; UPDATE %s SET later = hex(randomblob(8))", table, table)); err != nil {
+			return nil, err
+		}
+		values, err := f.column(ctx, "SELECT later FROM "+table)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, values...)
+	}
+	return lines, err
+}
+
+// Dump writes a line for each row of each table.
+func (f file) Dump(ctx context.Context) (lines []string, err error) {
+	tables, err := f.tables(ctx)
+	for _, table := range tables {
+		columns, err := f.column(ctx, "SELECT 'quote(' || name || ')' FROM pragma_table_info('"+table+"') ORDER BY cid")
+		if err != nil {
+			return nil, err
+		}
+		rows, err := f.column(ctx, "SELECT "+strings.Join(columns, " || ' ' || ")+" FROM "+table+" ORDER BY 1")
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			lines = append(lines, table+" "+row)
+		}
+	}
+	return lines, err
+}
+
+func (f file) tables(ctx context.Context) ([]string, error) {
+	return f.column(ctx, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'anarchon%' ORDER BY name")
+}
+
 // column returns the only column of a query.
-func column(db *sql.DB, query string) (values []string, err error) {
-	rows, err := db.Query(query)
+func (f file) column(ctx context.Context, query string) (values []string, err error) {
+	rows, err := f.QueryContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,79 @@
+// Package tamper is the frame of the programs that change a store past its plugin,
+// for the conformance suite: see tamper in package conformance/subject.
+package tamper
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// Store is what such a program changes. Each method returns the lines that the
+// suite reads.
+type Store interface {
+	// Dump lists all that the store holds.
+	Dump(ctx context.Context) ([]string, error)
+	// Unknown puts fields that no version knows into everything that the store holds,
+	// and returns parts of the lines of Dump that say so.
+	Unknown(ctx context.Context) ([]string, error)
+	// Newer makes the store say that it has the format after the plugin's.
+	Newer(ctx context.Context) error
+	Close() error
+}
+
+// Damager is a [Store] whose records can be made unreadable.
+type Damager interface {
+	// Damage puts what a stranger might write in the place of everything that is known
+	// of jobs and runs, and says what it changed.
+	Damage(ctx context.Context) ([]string, error)
+}
+
+// limit bounds what a program does.
+const limit = 30 * time.Second
+
+// Main is the main function of a program: it opens the store that the options on
+// standard input name, and does what the last argument says.
+func Main[Options any](open func(context.Context, Options) (Store, error)) {
+	if err := run(os.Args[len(os.Args)-1], os.Stdin, os.Stdout, open); err != nil {
+		fmt.Fprintln(os.Stderr, "tamper:", err)
+		os.Exit(1)
+	}
+}
+
+func run[Options any](what string, in io.Reader, out io.Writer, open func(context.Context, Options) (Store, error)) (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	var options Options
+	if err := json.NewDecoder(in).Decode(&options); err != nil {
+		return fmt.Errorf("the plugin's options, as JSON on standard input: %w", err)
+	}
+	s, err := open(ctx, options)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	lines, err := do(ctx, s, what)
+	for _, l := range lines {
+		fmt.Fprintln(out, l)
+	}
+	return err
+}
+
+func do(ctx context.Context, s Store, what string) ([]string, error) {
+	d, damages := s.(Damager)
+	switch {
+	case what == "dump":
+		return s.Dump(ctx)
+	case what == "unknown":
+		return s.Unknown(ctx)
+	case what == "newer":
+		return nil, s.Newer(ctx)
+	case what == "damage" && damages:
+		return d.Damage(ctx)
+	}
+	return nil, fmt.Errorf("%q is none of dump, unknown, newer, and damage where the store has it", what)
+}
