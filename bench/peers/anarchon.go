@@ -40,8 +40,8 @@ func (a anarchon) start(ctx context.Context, in *instance) (func(), error) {
 		if err != nil {
 			return nil, err
 		}
-		err = s.Add(core.Job{Name: job(i), Schedule: schedule, Handler: func(context.Context, core.Run) error {
-			in.ran(i)
+		err = s.Add(core.Job{Name: job(i), Schedule: schedule, Handler: func(_ context.Context, run core.Run) error {
+			in.ran(i, run.ScheduledAt)
 			return nil
 		}})
 		if err != nil {

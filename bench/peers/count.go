@@ -17,24 +17,28 @@ type counts struct {
 	longest time.Duration
 }
 
-// count judges the starts of w.slots slots, of which first is the first. A start belongs to the slot before it: peers don't say for
-// which slot they run.
+// count judges the starts of w.slots slots, of which first is the first. A start whose scheduler does not say for which slot it is
+// belongs to the slot before it.
 func count(starts []start, w work, first time.Time) (c counts) {
 	type run struct{ job, slot int }
 	times := map[run]int{}
 	share := map[int]int{}
 	firsts := map[run]time.Duration{}
 	for _, s := range starts {
-		since := time.UnixMicro(s.At).Sub(first)
-		r := run{s.Job, int(since / w.period)}
-		if since < 0 || r.slot >= w.slots {
+		at := time.UnixMicro(s.At)
+		slot := at.Truncate(w.period)
+		if s.Slot != 0 {
+			slot = time.UnixMicro(s.Slot)
+		}
+		r := run{s.Job, int(slot.Sub(first) / w.period)}
+		if slot.Before(first) || r.slot >= w.slots {
 			continue
 		}
 		c.runs++
 		share[s.Instance]++
 		c.busiest = max(c.busiest, share[s.Instance])
 		times[r]++
-		late := since % w.period
+		late := at.Sub(slot)
 		if earliest, ok := firsts[r]; !ok || late < earliest {
 			firsts[r] = late
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	netresearch "github.com/netresearch/go-cron"
 	robfig "github.com/robfig/cron/v3"
@@ -11,7 +12,7 @@ import (
 func startRobfig(_ context.Context, in *instance) (func(), error) {
 	c := robfig.New(robfig.WithSeconds())
 	for i := range in.Jobs {
-		if _, err := c.AddFunc(in.cron(), func() { in.ran(i) }); err != nil {
+		if _, err := c.AddFunc(in.cron(), func() { in.ran(i, time.Time{}) }); err != nil {
 			return nil, err
 		}
 	}
@@ -22,7 +23,7 @@ func startRobfig(_ context.Context, in *instance) (func(), error) {
 func startNetresearch(_ context.Context, in *instance) (func(), error) {
 	c := netresearch.New(netresearch.WithSeconds())
 	for i := range in.Jobs {
-		if _, err := c.AddFunc(in.cron(), func() { in.ran(i) }); err != nil {
+		if _, err := c.AddFunc(in.cron(), func() { in.ran(i, time.Time{}) }); err != nil {
 			return nil, err
 		}
 	}

@@ -35,7 +35,7 @@ func (g gocronLocker) start(_ context.Context, in *instance) (func(), error) {
 		return nil, err
 	}
 	for i := range in.Jobs {
-		if _, err := s.NewJob(gocron.CronJob(in.cron(), true), gocron.NewTask(in.ran, i), gocron.WithName(job(i))); err != nil {
+		if _, err := s.NewJob(gocron.CronJob(in.cron(), true), gocron.NewTask(in.ran, i, time.Time{}), gocron.WithName(job(i))); err != nil {
 			return nil, err
 		}
 	}

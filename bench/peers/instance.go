@@ -24,6 +24,7 @@ type start struct {
 	Instance int
 	Job      int
 	At       int64 // Unix microseconds
+	Slot     int64 // Unix microseconds; 0 where the scheduler does not say it
 }
 
 // A line of an instance's standard output is one of these as JSON.
@@ -41,20 +42,22 @@ func act(o order, in io.Reader, out io.Writer) error {
 	if o.Waiting {
 		return wait(waiters[o.Subject], o.Instance, out)
 	}
-	s, answer := subjects[o.Subject], json.NewEncoder(out)
+	subject, answer := subjects[o.Subject], json.NewEncoder(out)
 	var mu sync.Mutex
 	starts := make([]start, 0, 4*o.Instance.Jobs)
 	inst, pids := o.Instance, []int{os.Getpid()}
 	inst.pids = &pids
-	inst.due = func() time.Time { return time.Now().Truncate(inst.Period).Add(inst.Period) }
-	inst.ran = func(job int) {
-		now := time.Now().UnixMicro()
+	inst.ran = func(job int, slot time.Time) {
+		s := start{Instance: inst.Index, Job: job, At: time.Now().UnixMicro()}
+		if !slot.IsZero() {
+			s.Slot = slot.UnixMicro()
+		}
 		mu.Lock()
-		starts = append(starts, start{inst.Index, job, now})
+		starts = append(starts, s)
 		mu.Unlock()
-		time.Sleep(s.work)
+		time.Sleep(subject.work)
 	}
-	stop, err := s.start(context.Background(), &inst)
+	stop, err := subject.start(context.Background(), &inst)
 	if err != nil {
 		return err
 	}
@@ -80,7 +83,7 @@ const settled = 2 * time.Second
 // wait measures what jobs take that wait for their slot.
 func wait(s subject, inst instance, out io.Writer) error {
 	var pids []int
-	inst.pids, inst.ran = &pids, func(int) {}
+	inst.pids, inst.ran = &pids, func(int, time.Time) {}
 	bytes, goroutines := inUse()
 	began := time.Now()
 	stop, err := s.start(context.Background(), &inst)

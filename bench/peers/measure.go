@@ -58,11 +58,9 @@ func measure(ctx context.Context, i int, w work) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	starts, err := g.starts()
-	if err != nil {
+	if r.counts, err = g.count(w, first); err != nil {
 		return r, err
 	}
-	r.counts = count(starts, w, first)
 	r.store = load1.minus(load0)
 	r.instances = usage{usage1.cpu - usage0.cpu, usage1.rss / instances}
 	return r, nil
@@ -130,6 +128,21 @@ func (g group) starts() (all []start, err error) {
 		all = append(all, s...)
 	}
 	return all, nil
+}
+
+// count judges the slots from first on. For starts that are still to come it waits for a period more.
+func (g group) count(w work, first time.Time) (c counts, err error) {
+	var all []start
+	for end := time.Now().Add(w.period); ; time.Sleep(time.Second) {
+		starts, err := g.starts()
+		if err != nil {
+			return c, err
+		}
+		all = append(all, starts...)
+		if c = count(all, w, first); c.lost == 0 || time.Now().After(end) {
+			return c, nil
+		}
+	}
 }
 
 func (g group) stop() {

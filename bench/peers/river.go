@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
@@ -12,17 +13,20 @@ import (
 )
 
 // riverJob is a run of a job.
-type riverJob struct{ Job int }
+type riverJob struct {
+	Job  int
+	Slot time.Time
+}
 
 func (riverJob) Kind() string { return "job" }
 
 type riverWorker struct {
 	river.WorkerDefaults[riverJob]
-	ran func(job int)
+	ran func(job int, slot time.Time)
 }
 
 func (w *riverWorker) Work(_ context.Context, j *river.Job[riverJob]) error {
-	w.ran(j.Args.Job)
+	w.ran(j.Args.Job, j.Args.Slot)
 	return nil
 }
 
@@ -40,7 +44,7 @@ func startRiver(ctx context.Context, in *instance) (func(), error) {
 		if err != nil {
 			return nil, err
 		}
-		jobs = append(jobs, river.NewPeriodicJob(schedule, func() (river.JobArgs, *river.InsertOpts) { return riverJob{i}, nil }, &river.PeriodicJobOpts{ID: job(i)}))
+		jobs = append(jobs, river.NewPeriodicJob(schedule, func() (river.JobArgs, *river.InsertOpts) { return riverJob{i, in.slot()}, nil }, &river.PeriodicJobOpts{ID: job(i)}))
 	}
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &riverWorker{ran: in.ran})

@@ -58,9 +58,8 @@ type instance struct {
 	Jobs   int           // how many
 	Period time.Duration // between slots, which are aligned to the epoch; 0: the jobs are due once a year
 
-	ran  func(job int)    // the handler of a job
-	pids *[]int           // processes of its own that the subject started
-	due  func() time.Time // the next slot
+	ran  func(job int, slot time.Time) // the handler of a job; slot is zero where the scheduler does not say it
+	pids *[]int                        // processes of its own that the subject started
 }
 
 // cron is the schedule of all jobs, seconds first.
@@ -73,3 +72,6 @@ func (in *instance) cron() string {
 
 // job names a job.
 func job(i int) string { return fmt.Sprintf("job-%05d", i) }
+
+// slot is the newest one. What is enqueued now is for it.
+func (in *instance) slot() time.Time { return time.Now().Truncate(max(in.Period, 1)) }
