@@ -89,7 +89,11 @@ func TestSoak(t *testing.T) {
 		for _, size := range sizes {
 			v = append(v, float64(size[what]))
 		}
-		flat(t, "store: "+what, v, 0.05, 0)
+		more := 0.0
+		if strings.HasSuffix(what, "-wal") {
+			more = 16 << 20 // SQLite's log keeps the size of the longest stretch without a checkpoint
+		}
+		flat(t, "store: "+what, v, 0.05, more)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
 	if err != nil || len(files) != 2*soakInstances {
