@@ -65,9 +65,14 @@ func TestVerdictCost(t *testing.T) {
 		}{
 			{"claim, won", claim(slot, store.VerdictWon)},
 			{"claim, running", claim(slot, store.VerdictRunning)},
+			{"recall", nil},
 			{"finish", finish(slot)},
 			{"claim, finished", claim(slot, store.VerdictFinished)},
 		} {
+			if phase.call == nil { // one call for all jobs, by their names, as an instance that watches them asks
+				measure(t, s, n, phase.name, func() { recall(t, c) })
+				continue
+			}
 			measure(t, s, n, phase.name, func() { everyJob(t, phase.call) })
 		}
 		measure(t, s, n, "least read", func() {
@@ -75,6 +80,21 @@ func TestVerdictCost(t *testing.T) {
 				s.read(i, min(i+256, *jobs))
 			}
 		})
+	}
+}
+
+// recall asks for the unfinished runs of all jobs.
+func recall(t *testing.T, c *storekit.Client) {
+	t.Helper()
+	var names []string
+	for i := range *jobs {
+		names = append(names, burstJob(i))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	a, err := c.Unfinished(ctx, store.UnfinishedRequest{Jobs: names})
+	if err != nil || len(a.Runs) != *jobs {
+		t.Fatalf("%d unfinished runs of %d: %v", len(a.Runs), *jobs, err)
 	}
 }
 
