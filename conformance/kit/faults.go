@@ -132,4 +132,8 @@ const (
 	// Damage puts what a stranger might write in the place of everything that is known
 	// of jobs and runs, and says what it changed.
 	Damage Tampering = "damage"
+	// Clear removes what the store holds of a namespace. There may be nothing.
+	Clear Tampering = "clear"
+	// Drop removes the whole store, as if nobody had ever opened it.
+	Drop Tampering = "drop"
 )

@@ -113,7 +113,13 @@ func (p *Plugin) fresh(name string) map[string]any {
 
 // OpenFresh opens a store that is set up when it is first opened.
 func (p *Plugin) OpenFresh(ctx context.Context, name string) (kit.Process, error) {
-	c, err := p.open(ctx, p.fresh(name))
+	config := p.fresh(name)
+	if p.foreign && len(p.variant.Fresh) > 0 {
+		p.mu.Lock()
+		p.made[storeOf(p.variant, config)] = true
+		p.mu.Unlock()
+	}
+	c, err := p.open(ctx, config)
 	if err != nil {
 		return nil, err
 	}
@@ -124,13 +130,17 @@ func (p *Plugin) OpenFresh(ctx context.Context, name string) (kit.Process, error
 // last argument and the plugin's options as JSON on its standard input. Its output
 // is what it says, line by line.
 func (p *Plugin) Tamper(ctx context.Context, name string, what kit.Tampering) ([]string, error) {
+	return p.runTamper(ctx, p.fresh(name), what)
+}
+
+func (p *Plugin) runTamper(ctx context.Context, config map[string]any, what kit.Tampering) ([]string, error) {
 	command, err := p.tamperCommand(ctx)
 	if err != nil {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, command[0], append(slices.Clone(command[1:]), string(what))...)
 	cmd.Dir = p.dir
-	return runWithOptions(cmd, p.fresh(name))
+	return runWithOptions(cmd, config)
 }
 
 // tamperCommand is the settings' command; a directory is built, once.

@@ -44,12 +44,15 @@ type Plugin struct {
 	servers   servers
 	named     []*containers.Container // those that the options name
 	logger    *slog.Logger
+	foreign   bool // the store is one that the user named
 
 	mu      sync.Mutex
 	dropped int   // lines of the plugins' logs
 	pids    []int // of all plugins that were started
 	links   []*link.Proxy
 	tamper  []string
+	opened  map[string]map[string]any // all configurations that were opened, by their text
+	made    map[string]bool           // stores that were not there before
 
 	small   func() (string, error) // the small file system, which is made once
 	mounted string                 // where, if it is there
@@ -123,6 +126,9 @@ func Load(ctx context.Context, o Options) (_ *Plugin, err error) {
 	}
 	values[tmpName] = p.data
 	p.config = expandAll(config, values)
+	if p.foreign = len(o.Config) > 0 && len(p.named) == 0; p.foreign {
+		p.lookBefore(ctx)
+	}
 	return p, p.ask(ctx, name)
 }
 
@@ -216,6 +222,7 @@ func (p *Plugin) Open(ctx context.Context, namespace string) (kit.Process, error
 }
 
 func (p *Plugin) open(ctx context.Context, config map[string]any) (*storekit.Client, error) {
+	p.remember(config)
 	return storekit.Open(ctx, storekit.Plugin{Path: p.binary, Config: config, Logger: p.logger, OnEvent: p.note})
 }
 
@@ -234,6 +241,7 @@ func (p *Plugin) note(e storekit.Event) {
 // Complaints are what is wrong with the plugin although its answers may be right,
 // once all its processes are closed.
 func (p *Plugin) Complaints() (all []string) {
+	all = p.clear()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.dropped > 0 {

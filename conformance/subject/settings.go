@@ -46,6 +46,7 @@ import (
 //	      path: ${tmp}/${fresh}.db
 //	    tamper: [./tamper]   # a program that changes the store past the plugin; optional
 //	    damage: true         # that program can make records unreadable, too; optional
+//	    clear: true          # and remove a namespace, or all; optional
 //	    small:               # options of a store that lies on a small file system; optional
 //	      path: ${small}/store.db
 //
@@ -63,7 +64,8 @@ import (
 // option namespace is one. The program of tamper, a directory with its source in
 // Go or a command, is run in the directory of the file. It is given the plugin's
 // options as JSON on its standard input and one argument more: dump, unknown, newer or,
-// with damage: true, damage; see [kit.Tampering].
+// if the file says so, damage, or clear and drop; see [kit.Tampering]. What the suite wrote into
+// a server that it did not start is cleared when it is over.
 const SettingsFile = "conformance.yaml"
 
 // Settings are the contents of a [SettingsFile].
@@ -82,6 +84,7 @@ type Variant struct {
 	Fresh  map[string]any // options of a store that nobody has used
 	Tamper []string       // the command that changes the store past the plugin
 	Damage bool           // and can make what it holds unreadable
+	Clear  bool           // and can remove what the suite left in a server that it did not start
 	Small  map[string]any // options of a store on a small file system
 }
 
@@ -143,7 +146,7 @@ func ParseSettings(b []byte) (Settings, error) {
 }
 
 func (s Settings) parseVariant(node *yaml.Node) (v Variant, err error) {
-	return v, yamlkeys.Each(node, []string{"kind", "config", "faults", "fresh", "tamper", "damage", "small"}, func(key string, value *yaml.Node) (err error) {
+	return v, yamlkeys.Each(node, []string{"kind", "config", "faults", "fresh", "tamper", "damage", "clear", "small"}, func(key string, value *yaml.Node) (err error) {
 		switch key {
 		case "kind":
 			if err := v.Kind.UnmarshalText([]byte(value.Value)); err != nil {
@@ -157,9 +160,13 @@ func (s Settings) parseVariant(node *yaml.Node) (v Variant, err error) {
 			v.Small, err = s.parseOptions(value, smallName)
 		case "faults":
 			v.Faults, err = parseFaults(value)
-		case "damage":
-			if err := value.Decode(&v.Damage); err != nil {
-				return fmt.Errorf("line %d: damage must be true or false", value.Line)
+		case "damage", "clear":
+			into := &v.Damage
+			if key == "clear" {
+				into = &v.Clear
+			}
+			if err := value.Decode(into); err != nil {
+				return fmt.Errorf("line %d: %s must be true or false", value.Line, key)
 			}
 		case "tamper":
 			if err := value.Decode(&v.Tamper); err != nil || len(v.Tamper) == 0 {

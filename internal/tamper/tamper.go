@@ -32,6 +32,18 @@ type Damager interface {
 	Damage(ctx context.Context) ([]string, error)
 }
 
+// Clearer is a [Store] from which a namespace can be removed.
+type Clearer interface {
+	// Clear removes what the store holds of the namespace that the options name. There
+	// may be nothing.
+	Clear(ctx context.Context) error
+}
+
+// Dropper is a [Clearer] that holds several namespaces, and can be removed whole.
+type Dropper interface {
+	Drop(ctx context.Context) error
+}
+
 // limit bounds what a program does.
 const limit = 30 * time.Second
 
@@ -65,6 +77,8 @@ func run[Options any](what string, in io.Reader, out io.Writer, open func(contex
 
 func do(ctx context.Context, s Store, what string) ([]string, error) {
 	d, damages := s.(Damager)
+	c, clears := s.(Clearer)
+	whole, drops := s.(Dropper)
 	switch {
 	case what == "dump":
 		return s.Dump(ctx)
@@ -74,6 +88,10 @@ func do(ctx context.Context, s Store, what string) ([]string, error) {
 		return nil, s.Newer(ctx)
 	case what == "damage" && damages:
 		return d.Damage(ctx)
+	case what == "clear" && clears:
+		return nil, c.Clear(ctx)
+	case what == "drop" && drops:
+		return nil, whole.Drop(ctx)
 	}
-	return nil, fmt.Errorf("%q is none of dump, unknown, newer, and damage where the store has it", what)
+	return nil, fmt.Errorf("%q is none of dump, unknown, newer, and damage, clear and drop where the store has them", what)
 }

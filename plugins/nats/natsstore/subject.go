@@ -81,6 +81,12 @@ func parseEra(text string) (era, bool) {
 	return era(e), err == nil && e > 0 && e < 1<<53 && era(e).String() == text
 }
 
+// StreamNames are those of a namespace's streams, of its claims and of its history.
+func StreamNames(streamPrefix, namespace string) (claims, history string) {
+	l := newLayout(streamPrefix, "", namespace)
+	return l.claims, l.history
+}
+
 func newLayout(streamPrefix, subjectPrefix, namespace string) layout {
 	name := streamPrefix + "_" + asset(namespace)
 	return layout{

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,18 +16,18 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/anarchon-go/anarchon/internal/tamper"
+	"github.com/anarchon-go/anarchon/plugins/nats/natsstore"
 )
 
 func main() { tamper.Main(open) }
 
-type options struct{ URL, Namespace string }
+type options struct{ URL, Namespace, StreamPrefix string }
 
-// streams are those of a namespace, by their metadata. Its name must be one that is
-// spelt as it is.
+// streams are those of a namespace.
 type streams struct {
-	conn      *nats.Conn
-	js        jetstream.JetStream
-	namespace string
+	conn  *nats.Conn
+	js    jetstream.JetStream
+	names []string // claims, then history
 }
 
 func open(_ context.Context, o options) (tamper.Store, error) {
@@ -35,28 +36,15 @@ func open(_ context.Context, o options) (tamper.Store, error) {
 		return nil, err
 	}
 	js, err := jetstream.New(conn)
-	return streams{conn, js, o.Namespace}, err
+	claims, history := natsstore.StreamNames(cmp.Or(o.StreamPrefix, "anarchon"), cmp.Or(o.Namespace, "default"))
+	return streams{conn, js, []string{claims, history}}, err
 }
 
 func (s streams) Close() error { s.conn.Close(); return nil }
 
-// each calls f for the streams, in the order of their names: claims, then history.
+// each calls f for the streams, claims first.
 func (s streams) each(ctx context.Context, f func(role string, x jetstream.Stream, c jetstream.StreamConfig) error) error {
-	var names []string
-	list := s.js.ListStreams(ctx)
-	for info := range list.Info() {
-		if info.Config.Metadata["anarchon.namespace"] == s.namespace {
-			names = append(names, info.Config.Name)
-		}
-	}
-	if err := list.Err(); err != nil {
-		return err
-	}
-	if len(names) == 0 {
-		return fmt.Errorf("there are no streams of the namespace %q", s.namespace)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range s.names {
 		x, err := s.js.Stream(ctx, name)
 		if err != nil {
 			return err
@@ -108,6 +96,16 @@ func (s streams) Dump(ctx context.Context) (lines []string, err error) {
 		})
 	})
 	return lines, err
+}
+
+func (s streams) Clear(ctx context.Context) error {
+	var errs []error
+	for _, name := range s.names {
+		if err := s.js.DeleteStream(ctx, name); !errors.Is(err, jetstream.ErrStreamNotFound) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (s streams) Newer(ctx context.Context) error {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/jackc/pgx/v5"
@@ -12,11 +13,12 @@ import (
 
 func main() { tamper.Main(open) }
 
-type options struct{ URL, Schema string }
+type options struct{ URL, Schema, Namespace string }
 
 type schema struct {
-	conn *pgx.Conn
-	name string
+	conn      *pgx.Conn
+	name      string
+	namespace string
 }
 
 func open(ctx context.Context, o options) (tamper.Store, error) {
@@ -27,10 +29,32 @@ func open(ctx context.Context, o options) (tamper.Store, error) {
 	config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol // as PgBouncer wants it
 	config.RuntimeParams["client_encoding"] = "UTF8"
 	conn, err := pgx.ConnectConfig(ctx, config)
-	return schema{conn, o.Schema}, err
+	return schema{conn, cmp.Or(o.Schema, "anarchon"), cmp.Or(o.Namespace, "default")}, err
 }
 
 func (s schema) Close() error { return s.conn.Close(context.Background()) }
+
+func (s schema) Drop(ctx context.Context) error {
+	_, err := s.conn.Exec(ctx, "DROP SCHEMA IF EXISTS "+pgx.Identifier{s.name}.Sanitize()+" CASCADE")
+	return err
+}
+
+func (s schema) Clear(ctx context.Context) error {
+	tables, err := s.tables(ctx)
+	if err != nil || len(tables) == 0 {
+		return err
+	}
+	ours := " (SELECT id FROM " + s.table("job") + " WHERE namespace = $1)"
+	for _, statement := range []string{
+		"DELETE FROM " + s.table("attempt") + " WHERE job IN" + ours,
+		"DELETE FROM " + s.table("job") + " WHERE id IN" + ours,
+	} {
+		if _, err := s.conn.Exec(ctx, statement, []byte(s.namespace)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 func (s schema) Newer(ctx context.Context) error {
 	_, err := s.conn.Exec(ctx, "UPDATE "+s.table("meta")+" SET value = (value::int + 1)::text WHERE key = 'format'")

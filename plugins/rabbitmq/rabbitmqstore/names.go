@@ -14,6 +14,9 @@ const queuePrefix = "anarchon."
 // maxEscaped keeps the name below the 255 bytes that AMQP allows.
 const maxEscaped = 200
 
+// LogName is the name of the queue that holds a namespace's log.
+func LogName(namespace string) string { return logName(namespace) }
+
 // logName is the name of a namespace's log. Bytes that look odd in tools and
 // in regular expressions are written as =XX; what becomes too long by that is
 // hashed. The two forms can't be mistaken for each other.

@@ -14,14 +14,14 @@ import (
 
 	"github.com/anarchon-go/anarchon/core/store"
 	"github.com/anarchon-go/anarchon/internal/tamper"
+	"github.com/anarchon-go/anarchon/plugins/rabbitmq/rabbitmqstore"
 )
 
 func main() { tamper.Main(open) }
 
 type options struct{ URL, Namespace string }
 
-// log is that of a namespace, whose name must be one that is spelt as it is. Nobody
-// can change what is in it: all that a stranger or a later version can do is to
+// log is that of a namespace. Nobody can change what is in it: all that a stranger or a later version can do is to
 // write more.
 type log struct {
 	conn *amqp.Connection
@@ -30,10 +30,20 @@ type log struct {
 
 func open(_ context.Context, o options) (tamper.Store, error) {
 	conn, err := amqp.Dial(o.URL)
-	return log{conn, "anarchon.log." + o.Namespace}, err
+	return log{conn, rabbitmqstore.LogName(o.Namespace)}, err
 }
 
 func (l log) Close() error { return l.conn.Close() }
+
+func (l log) Clear(context.Context) error {
+	ch, err := l.conn.Channel()
+	if err != nil {
+		return err
+	}
+	defer ch.Close()
+	_, err = ch.QueueDelete(l.name, false, false, false) // also one that is not there
+	return err
+}
 
 // write appends messages and waits until the broker has them.
 func (l log) write(ctx context.Context, bodies ...string) error {

@@ -18,6 +18,9 @@ import (
 //	anarchon:{default}:order:reports     claim-only: list or stream of slots
 type keyspace string
 
+// KeyPrefix is how the keys of a namespace begin.
+func KeyPrefix(namespace string) string { return string(newKeyspace(namespace)) }
+
 func newKeyspace(namespace string) keyspace {
 	return keyspace("anarchon:{" + escape(namespace, plainInKey) + "}:")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/anarchon-go/anarchon/internal/tamper"
+	"github.com/anarchon-go/anarchon/plugins/redis/redisstore"
 )
 
 func main() { tamper.Main(open) }
@@ -36,7 +37,7 @@ func open(_ context.Context, o options) (tamper.Store, error) {
 		}
 		all.Addrs, all.Username, all.Password, all.DB, all.TLSConfig = []string{server.Addr}, server.Username, server.Password, server.DB, server.TLSConfig
 	}
-	return keyspace{redis.NewUniversalClient(all), "anarchon:{" + o.Namespace + "}:"}, nil
+	return keyspace{redis.NewUniversalClient(all), redisstore.KeyPrefix(o.Namespace)}, nil
 }
 
 // keys are those of the namespace, sorted. In a Cluster a node knows its own only.
@@ -56,6 +57,14 @@ func (k keyspace) keys(ctx context.Context) (all []string, err error) {
 	}
 	slices.Sort(all)
 	return all, err
+}
+
+func (k keyspace) Clear(ctx context.Context) error {
+	keys, err := k.keys(ctx)
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	return k.Del(ctx, keys...).Err() // they lie in one slot
 }
 
 func (k keyspace) Newer(ctx context.Context) error {

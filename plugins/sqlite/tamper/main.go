@@ -5,9 +5,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 
 	_ "github.com/mattn/go-sqlite3"
@@ -16,13 +20,40 @@ import (
 )
 
 func main() {
-	tamper.Main(func(_ context.Context, options struct{ Path string }) (tamper.Store, error) {
-		db, err := sql.Open("sqlite3", "file:"+options.Path+"?mode=rw")
-		return file{db}, err
+	tamper.Main(func(_ context.Context, options struct{ Path, Namespace string }) (tamper.Store, error) {
+		db, err := sql.Open("sqlite3", "file:"+options.Path+"?mode=rw&_busy_timeout=5000")
+		return file{db, options.Path, cmp.Or(options.Namespace, "default")}, err
 	})
 }
 
-type file struct{ *sql.DB }
+type file struct {
+	*sql.DB
+	path, namespace string
+}
+
+// Drop removes the file and what lies beside it.
+func (f file) Drop(context.Context) error {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(f.path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f file) Clear(ctx context.Context) error {
+	tables, err := f.tables(ctx)
+	if err != nil || len(tables) == 0 {
+		return err
+	}
+	const ours = " IN (SELECT id FROM anarchon_job WHERE namespace = ?)"
+	for _, statement := range []string{"DELETE FROM anarchon_attempt WHERE job" + ours, "DELETE FROM anarchon_job WHERE id" + ours} {
+		if _, err := f.ExecContext(ctx, statement, []byte(f.namespace)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 func (f file) Newer(ctx context.Context) error {
 	_, err := f.ExecContext(ctx, "UPDATE anarchon_meta SET value = value + 1 WHERE key = 'format'")
@@ -65,6 +96,9 @@ func (f file) Dump(ctx context.Context) (lines []string, err error) {
 }
 
 func (f file) tables(ctx context.Context) ([]string, error) {
+	if _, err := os.Stat(f.path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	return f.column(ctx, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'anarchon%' ORDER BY name")
 }
 
