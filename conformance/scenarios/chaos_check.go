@@ -131,6 +131,14 @@ func (r *ChaosResult) tokensRise() {
 		sent time.Time
 	}
 	var grants []grant
+	// An instance gives up a claim whose answer is long in coming and asks again with the
+	// same id; then both answers may come, and tell the same grant.
+	type answer struct {
+		instance string
+		grantKey
+		token int64
+	}
+	told := map[answer]bool{}
 	for _, l := range r.Record.Lines {
 		if l.What != "claim" {
 			continue
@@ -142,7 +150,8 @@ func (r *ChaosResult) tokensRise() {
 		if l.Error != "" {
 			continue
 		}
-		if l.Answer == "won" {
+		if a := (answer{l.Instance, grantKey{l.Job, l.Slot, l.Attempt}, l.Token}); l.Answer == "won" && !told[a] {
+			told[a] = true
 			grants = append(grants, grant{l, first[k]})
 		}
 		delete(first, k)

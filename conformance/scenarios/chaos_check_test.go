@@ -94,6 +94,15 @@ func TestChaosIsJudged(t *testing.T) {
 		{name: "a token that does not rise", want: "got token 10", bend: func(r *Record) {
 			line(r, 10_100, "claim").Token = 10
 		}},
+		{name: "a grant that was told twice", bend: func(r *Record) {
+			l := *line(r, 10_100, "claim")
+			l.At = ms(10_200)
+			r.Lines = append(r.Lines, l)
+			sortLines(r)
+		}},
+		{name: "another instance's token", want: "got token 20", bend: func(r *Record) {
+			line(r, 14_200, "claim").Token = 20
+		}},
 		{name: "a success that history does not know", want: "history says failed", bend: func(r *Record) { r.History["j"][0].Status = store.StatusFailed }},
 		{name: "a takeover before the lease is over", want: "before the lease of attempt 1 was over", bend: func(r *Record) {
 			l := line(r, 14_200, "claim")
