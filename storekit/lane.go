@@ -22,6 +22,7 @@ type lane[R, A any] struct {
 
 	mu       sync.Mutex
 	queue    []*waiter[R, A]
+	gone     int // of the queue: left by their callers
 	aloft    int // requests in calls under way
 	flying   int // calls under way
 	boarding int // of them, those that are about to take what is queued
@@ -39,6 +40,7 @@ type waiter[R, A any] struct {
 	deadline time.Time
 	result   chan store.Result[A] // holds one
 	flight   *flight              // nil while queued
+	gone     bool                 // left while queued
 }
 
 // flight is one call on its way.
@@ -80,7 +82,7 @@ func (l *lane[R, A]) ask(ctx context.Context, req R) store.Result[A] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if w.flight == nil {
-		l.queue = slices.DeleteFunc(l.queue, func(o *waiter[R, A]) bool { return o == w })
+		l.leave(w)
 		return store.Result[A]{Err: &leftError{store.ErrNotApplied, context.Cause(ctx)}}
 	}
 	if w.flight.waiting--; w.flight.waiting == 0 {
@@ -94,9 +96,35 @@ func (l *lane[R, A]) ask(ctx context.Context, req R) store.Result[A] {
 	}
 }
 
+// leave takes a request out of the queue: it won't be sent. Those that left are removed
+// together, or many that leave at once would each walk the whole queue. l.mu is held.
+func (l *lane[R, A]) leave(w *waiter[R, A]) {
+	w.gone = true
+	if l.gone++; l.gone > len(l.queue)/2 {
+		l.queue = slices.DeleteFunc(l.queue, func(o *waiter[R, A]) bool { return o.gone })
+		l.gone = 0
+	}
+}
+
+// next takes the requests of the next call out of the queue. l.mu is held.
+func (l *lane[R, A]) next() []*waiter[R, A] {
+	group := make([]*waiter[R, A], 0, l.share())
+	seen := 0
+	for ; seen < len(l.queue) && len(group) < cap(group); seen++ {
+		if w := l.queue[seen]; w.gone {
+			l.gone--
+		} else {
+			group = append(group, w)
+		}
+	}
+	l.queue = slices.Delete(l.queue, 0, seen)
+	l.aloft += len(group)
+	return group
+}
+
 // start lets a call begin if there is a free place. l.mu is held.
 func (l *lane[R, A]) start() {
-	if l.flying < laneCalls && l.boarding == 0 && len(l.queue) > 0 {
+	if l.flying < laneCalls && l.boarding == 0 && len(l.queue) > l.gone {
 		l.flying++
 		l.boarding++
 		go l.fly()
@@ -111,9 +139,7 @@ func (l *lane[R, A]) fly() {
 		// which all could travel while the plugin works on the other call.
 		runtime.Gosched()
 		l.mu.Lock()
-		group := slices.Clone(l.queue[:l.share()])
-		l.queue = slices.Delete(l.queue, 0, len(group))
-		l.aloft += len(group)
+		group := l.next()
 		l.boarding--
 		if len(group) == 0 { // they left, or others took them along
 			l.flying--
@@ -138,8 +164,9 @@ func (l *lane[R, A]) fly() {
 // share is how many go in the next call: with many callers a fair part, so that the
 // plugin and its store have work while answers travel. l.mu is held.
 func (l *lane[R, A]) share() int {
-	part := (len(l.queue) + l.aloft + laneCalls - 1) / laneCalls
-	return min(len(l.queue), max(part, laneSplit), laneBatch)
+	queued := len(l.queue) - l.gone
+	part := (queued + l.aloft + laneCalls - 1) / laneCalls
+	return min(queued, max(part, laneSplit), laneBatch)
 }
 
 // board makes a call of a group of requests. l.mu is held.

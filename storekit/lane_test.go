@@ -158,6 +158,60 @@ func TestLaneCallerLeaves(t *testing.T) {
 	})
 }
 
+// Many callers leave the queue at once, among others that stay: those are served, and
+// nothing of the others is kept or sent.
+func TestLaneManyCallersLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s sender
+		l := newLane(t.Context(), s.send)
+		long, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		short, cancelShort := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancelShort()
+		var wg sync.WaitGroup
+		stay := func(i int) {
+			wg.Go(func() {
+				if r := l.ask(long, i); r.Err != nil {
+					t.Errorf("request %d, whose caller stays: %v", i, r.Err)
+				}
+			})
+		}
+		for i := range laneCalls { // the lane is busy for a second
+			stay(i)
+			synctest.Wait()
+		}
+		const many = 1000
+		for i := range many {
+			wg.Go(func() {
+				if left, ok := l.ask(short, -1).Err.(*leftError); !ok || left.class != store.ErrNotApplied {
+					t.Error("want not applied")
+				}
+			})
+			if i%100 == 0 {
+				stay(1000 + i)
+			}
+		}
+		time.Sleep(600 * time.Millisecond)
+		l.mu.Lock()
+		if kept := len(l.queue); kept > 2*many/100 {
+			t.Errorf("%d requests are kept of %d whose callers left and %d whose callers stay", kept, many, many/100)
+		}
+		l.mu.Unlock()
+		wg.Wait()
+		synctest.Wait()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if len(l.queue) != 0 || l.gone != 0 || l.aloft != 0 {
+			t.Errorf("%d in the queue, %d gone, %d aloft", len(l.queue), l.gone, l.aloft)
+		}
+		for _, b := range s.batches {
+			if slices.Contains(b, -1) {
+				t.Error("a request was sent whose caller was told that it was not")
+			}
+		}
+	})
+}
+
 func TestLaneOneCallerLeavesAnotherStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s sender
