@@ -115,9 +115,9 @@ func (s *server) load(ctx context.Context) (l load, err error) {
 	return l, err
 }
 
-// parseCPU reads nanoseconds. The engine frames what a command prints.
+// parseCPU reads nanoseconds.
 func parseCPU(used string) (time.Duration, error) {
-	ns, err := strconv.ParseInt(strings.TrimFunc(used, func(r rune) bool { return r < '0' || r > '9' }), 10, 64)
+	ns, err := strconv.ParseInt(strings.TrimSpace(used), 10, 64)
 	if err != nil {
 		return 0, fmt.Errorf("processor time of the container: %w", err)
 	}

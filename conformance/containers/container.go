@@ -15,6 +15,7 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/network"
 	"github.com/testcontainers/testcontainers-go"
+	tcexec "github.com/testcontainers/testcontainers-go/exec"
 )
 
 // Container is a server that runs. Its methods are safe for concurrent use, as
@@ -104,7 +105,7 @@ func remove(c testcontainers.Container) error {
 
 // Exec runs a command in the container and returns what it printed.
 func (c *Container) Exec(ctx context.Context, command ...string) (string, error) {
-	code, out, err := c.c.Exec(ctx, command)
+	code, out, err := c.c.Exec(ctx, command, tcexec.Multiplexed()) // without the engine's frames
 	if err != nil {
 		return "", err
 	}

@@ -77,6 +77,16 @@ func TestServerKeepsItsAddressAndData(t *testing.T) {
 	}
 }
 
+func TestExec(t *testing.T) {
+	c := start(t)
+	if got, err := c.Exec(t.Context(), "echo", "as it is"); err != nil || got != "as it is\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if got, err := c.Exec(t.Context(), "sh", "-c", "echo out; echo err >&2; exit 3"); err == nil || !strings.Contains(err.Error(), "exit code 3: out\nerr") {
+		t.Errorf("%q, %v; want the exit code and what it printed", got, err)
+	}
+}
+
 func TestPausedServerDoesNotAnswer(t *testing.T) {
 	c := start(t)
 	if err := c.Pause(t.Context()); err != nil {

@@ -69,8 +69,7 @@ func containerCPU(t *testing.T, c *containers.Container) time.Duration {
 	if err != nil {
 		t.Fatal(err)
 	}
-	digits := strings.TrimFunc(out, func(r rune) bool { return r < '0' || r > '9' }) // the engine frames what it prints
-	ns, err := strconv.ParseInt(digits, 10, 64)
+	ns, err := strconv.ParseInt(strings.TrimSpace(out), 10, 64)
 	if err != nil {
 		t.Fatalf("processor time of the container: %v", err)
 	}
