@@ -231,7 +231,7 @@ func connectRemedy(err error) string {
 	case strings.Contains(err.Error(), "maximum connections exceeded"), strings.Contains(err.Error(), "maximum account active connections exceeded"):
 		return ": a limit of connections is reached; raise it, each instance needs one"
 	case errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF):
-		return ": the server closed the connection at once; its log says why: a limit of connections may be reached, or it wants TLS first (tlsFirst)"
+		return ": the server closed the connection at once; its log says why: a limit of connections may be reached, it may want TLS first (tlsFirst), or it may not accept the client's certificate (certFile)"
 	case errors.Is(err, nats.ErrSecureConnRequired):
 		return ": the server wants TLS; set tls, or tls:// in url"
 	case errors.Is(err, nats.ErrSecureConnWanted):

@@ -34,13 +34,19 @@ func (b *Backend) setUp(ctx context.Context) (*home, error) {
 	defer cancel()
 	for {
 		h, err := b.trySetUp(ctx)
+		waits := hasCode(err, codeClusterUnavailable)
 		if err == nil {
 			err = b.probe(ctx, h)
+			// The stream is there: its leader is being elected, or the server that we are
+			// connected to has not heard of it yet.
+			waits = hasCode(err, codeClusterUnavailable) || errors.Is(err, nats.ErrNoResponders)
 		}
-		if !hasCode(err, codeClusterUnavailable) || ctx.Err() != nil {
+		if waits {
+			pause(ctx, 4)
+		}
+		if !waits || ctx.Err() != nil {
 			return h, err
 		}
-		pause(ctx, 4)
 	}
 }
 
