@@ -110,16 +110,16 @@ func ReadSettings(path string) (Settings, error) {
 
 // ParseSettings reads the contents of a settings file. Unknown keys are refused.
 func ParseSettings(b []byte) (Settings, error) {
-	var doc yaml.Node
-	if err := yaml.Unmarshal(b, &doc); err != nil {
+	doc, err := yamlkeys.Document(b)
+	if err != nil {
 		return Settings{}, err
 	}
 	s := Settings{Variants: map[string]Variant{}}
-	if len(doc.Content) == 0 {
+	if doc == nil {
 		return s, errors.New("the file is empty; it must name at least one variant")
 	}
 	var variants *yaml.Node
-	err := yamlkeys.Each(doc.Content[0], []string{"variants", "containers", "program"}, func(key string, value *yaml.Node) (err error) {
+	err = yamlkeys.Each(doc, []string{"variants", "containers", "program"}, func(key string, value *yaml.Node) (err error) {
 		switch key {
 		case "variants":
 			variants = value // they may name containers that come after them

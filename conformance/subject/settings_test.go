@@ -45,6 +45,7 @@ variants:
 
 func TestSettingsErrors(t *testing.T) {
 	for text, want := range map[string]string{
+		"variants:\n  default:\n---\nvariants:\n": "a second document begins",
 		"":                                       "the file is empty",
 		"variants:":                              "there is no variant",
 		"- a":                                    "line 1: there must be keys",
