@@ -28,6 +28,8 @@ func Each(node *yaml.Node, known []string, f func(key string, value *yaml.Node) 
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key := node.Content[i]
 		switch {
+		case key.Kind != yaml.ScalarNode || key.Value == "":
+			return fmt.Errorf("line %d: a key must be a word", key.Line)
 		case known != nil && !slices.Contains(known, key.Value):
 			if near := nearest.Word(key.Value, known); near != "" {
 				return fmt.Errorf("line %d: unknown key %q; did you mean %q?", key.Line, key.Value, near)

@@ -13,6 +13,8 @@ func TestEach(t *testing.T) {
 	for _, c := range []struct{ text, want, fault string }{
 		{"name: x\nport: 1", "name=x port=1", ""},
 		{"", "", ""},
+		{"? {a: 1}\n: x", "", "line 1: a key must be a word"},
+		{"'': x", "", "line 1: a key must be a word"},
 		{"a: ~", "", ""},                     // walked one level down
 		{"[&x {name: y}, *x]", "name=y", ""}, // the alias is walked
 		{"nmae: x", "", `line 1: unknown key "nmae"; did you mean "name"?`},
