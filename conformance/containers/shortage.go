@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"sync"
+	"time"
 )
 
 // Shortage says how a server is made to run out of something: by two commands that
@@ -33,24 +36,49 @@ func (c *Container) Exhaust(ctx context.Context, s Shortage) (giveBack func(cont
 	return give, nil
 }
 
-// crowd opens n connections and leaves them alone. A server may end those that are
-// too many for it.
+// crowd keeps n connections open and leaves them alone. The server ends those that are
+// too many for it, and some end those that say nothing: each is opened again, so that
+// whatever others give up is taken.
 func (c *Container) crowd(ctx context.Context, n int) (func(context.Context) error, error) {
-	var conns []net.Conn
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	var all sync.WaitGroup
 	leave := func(context.Context) error {
-		var errs []error
-		for _, conn := range conns {
-			errs = append(errs, conn.Close())
-		}
-		return errors.Join(errs...)
+		end()
+		all.Wait()
+		return nil
 	}
-	var d net.Dialer
+	dialed := make(chan error, n)
 	for range n {
-		conn, err := d.DialContext(ctx, "tcp", c.addr)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("connection %d of %d that leave the server no room: %w", len(conns)+1, n, err), leave(ctx))
+		all.Go(func() {
+			conn, err := crowdDialer.DialContext(life, "tcp", c.addr)
+			dialed <- err
+			for {
+				if err == nil {
+					linger(life, conn)
+				}
+				select {
+				case <-life.Done():
+					return
+				case <-time.After(10 * time.Millisecond):
+				}
+				conn, err = crowdDialer.DialContext(life, "tcp", c.addr)
+			}
+		})
+	}
+	for i := range n {
+		if err := <-dialed; err != nil {
+			return nil, errors.Join(fmt.Errorf("connection %d of %d that leave the server no room: %w", i+1, n, err), leave(ctx))
 		}
-		conns = append(conns, conn)
 	}
 	return leave, nil
+}
+
+var crowdDialer = net.Dialer{Timeout: 10 * time.Second}
+
+// linger keeps a connection until the server ends it, or life is over.
+func linger(life context.Context, conn net.Conn) {
+	unhook := context.AfterFunc(life, func() { conn.Close() })
+	_, _ = io.Copy(io.Discard, conn)
+	unhook()
+	conn.Close()
 }
