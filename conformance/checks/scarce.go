@@ -47,16 +47,18 @@ func noConnections(r *kit.Run) {
 	c, way := r.OpenLinked()
 	s := newStock(r, c, "while the store had no connection left")
 	giveBack := r.Exhaust(kit.NeedConnections)
+	tries := 0
 	again := func() {
+		// Those that wait for room reach a busy server a little later than it is given
+		// up: each time they get longer.
+		tries++
 		way.Cut()
-		r.Sleep(settle)
+		r.Sleep(time.Duration(tries) * settle)
 		way.Mend()
 	}
 	again()
-	tries := 0
 	s.meanwhile(r, []*kit.Client{c}, func() {
-		// Connections reach a busy server a little later, and there was room meanwhile.
-		if tries++; tries <= 20 {
+		if tries <= 20 {
 			again()
 		}
 	})

@@ -59,7 +59,7 @@ func (c *Container) crowd(ctx context.Context, n int) (func(context.Context) err
 				select {
 				case <-life.Done():
 					return
-				case <-time.After(10 * time.Millisecond):
+				case <-time.After(100 * time.Millisecond):
 				}
 				conn, err = crowdDialer.DialContext(life, "tcp", c.addr)
 			}
