@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -54,10 +55,26 @@ const (
 var demoJobs = []hostprog.Job{
 	{Name: "tick", Every: 2 * time.Second, Takes: 300 * time.Millisecond, Overlap: "skip"},
 	{Name: "slow", Every: 3 * time.Second, Takes: 7 * time.Second, Overlap: "skip"},
-	{Name: "report", Every: time.Minute, Takes: 8 * time.Second, Overlap: "skip"},
+	{Name: victimJob, Every: time.Minute, Takes: 8 * time.Second, Overlap: "skip"},
 }
 
 const victimJob = "report"
+
+// demoFirst is when the victim's job is due for the first time, from the start of the
+// demo on. Were its slots aligned to the clock, a demo that starts at the end of a
+// minute would not show a takeover: no run is taken over when a newer slot is due.
+const demoFirst = 2 * time.Second
+
+// plot is the demo's jobs for a demo that starts now.
+func plot(now time.Time) []hostprog.Job {
+	jobs := slices.Clone(demoJobs)
+	for i := range jobs {
+		if jobs[i].Name == victimJob {
+			jobs[i].First = now.Truncate(time.Second).Add(demoFirst).UnixMilli()
+		}
+	}
+	return jobs
+}
 
 // demo is one run of the demo.
 type demo struct {
@@ -91,7 +108,7 @@ func (d *demo) run(ctx context.Context) error {
 	if !d.plain && term.IsTerminal(int(os.Stdout.Fd())) && term.IsTerminal(int(os.Stdin.Fd())) {
 		show = newLiveView()
 	}
-	stage := &stage{demo: d, plugin: plugin, view: show, scene: newScene()}
+	stage := &stage{demo: d, plugin: plugin, view: show, scene: newScene(), jobs: plot(time.Now())}
 	err = stage.play(ctx)
 	show.close()
 	if err != nil {

@@ -68,7 +68,7 @@ func instanceCommand() *cobra.Command {
 	f.StringVar(&c.Name, "name", "A", "the instance's name")
 	f.StringVar(&plugin, "plugin", "sqlite", "the plugin: a name or a path")
 	f.StringArrayVar(&config, "config", nil, "an option of the plugin, key=value; repeatable")
-	f.StringArrayVar(&jobs, "job", nil, "a job, NAME,every=10s,takes=1s[,overlap=allow][,ignores=true]; repeatable; default: the demo's")
+	f.StringArrayVar(&jobs, "job", nil, "a job, NAME,every=10s,takes=1s[,overlap=allow][,ignores=true][,first=2026-01-02T15:04:05Z]; repeatable; default: the demo's")
 	f.DurationVar(&c.Lease, "lease", 6*time.Second, "lease of a run")
 	f.DurationVar(&c.Heartbeat, "heartbeat", time.Second, "time between renewals")
 	f.DurationVar(&c.Grace, "grace", 0, "how long running jobs are left alone at stop")

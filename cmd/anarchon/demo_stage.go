@@ -19,6 +19,7 @@ import (
 type stage struct {
 	*demo
 	plugin storekit.Plugin
+	jobs   []hostprog.Job
 	view   view
 	scene  *scene
 
@@ -96,6 +97,9 @@ func (s *stage) spawn(name string) error {
 		"--lease", demoLease.String(), "--heartbeat", demoHeartbeat.String(), "--plugin", s.plugin.Path, "--config", "path="+s.db)
 	if s.plugin.Path == "" {
 		cmd.Args = append(cmd.Args, "--plugin", s.plugin.Name)
+	}
+	for _, j := range s.jobs {
+		cmd.Args = append(cmd.Args, "--job", j.String())
 	}
 	ownGroup(cmd) // Ctrl-C is for this process: it stops them in order
 	a := &actor{name: name, cmd: cmd, stderr: &tail{}}

@@ -37,7 +37,7 @@ func linear() []kit.Check {
 const (
 	linearTurn  = 2500 * time.Millisecond // after which it is looked at what has happened
 	linearTurns = 3                       // at least: what goes wrong is rare, and one turn let mutants through now and then
-	linearMost  = 40 * time.Second        // that it goes on if too little has
+	linearMost  = 90 * time.Second        // that it goes on if too little has: where a call takes half a second, 40 s were too few once in 70 times
 	linearLimit = 3 * time.Minute
 	linearPace  = 12 // calls, of the usual length, that a lease lasts for at least
 )

@@ -21,14 +21,15 @@ type Job struct {
 	Ignores bool          // the handler ignores its context
 	Cancels bool          // it is cancelled when its lease can't be renewed in time; else it goes on
 	First   int64         // the first slot, Unix milliseconds; 0: aligned to the epoch, and without an end
-	Count   int           // how many slots there are from First on
+	Count   int           // how many slots there are from First on; 0: without an end
 }
 
 // jobKeys are the settings that ParseJob knows.
-var jobKeys = []string{"every", "takes", "overlap", "ignores"}
+var jobKeys = []string{"every", "takes", "overlap", "ignores", "first"}
 
 // ParseJob reads a job as a person writes it on a command line:
-// "name,every=3s,takes=7s,overlap=allow,ignores=true".
+// "name,every=3s,takes=7s,overlap=allow,ignores=true,first=2026-01-02T15:04:05Z".
+// Without first the slots are aligned to the epoch.
 func ParseJob(text string) (Job, error) {
 	name, rest, _ := strings.Cut(text, ",")
 	j := Job{Name: name, Every: 10 * time.Second, Takes: time.Second, Overlap: "skip"}
@@ -46,7 +47,9 @@ func ParseJob(text string) (Job, error) {
 		var err error
 		switch key {
 		case "every":
-			j.Every, err = time.ParseDuration(value)
+			if j.Every, err = time.ParseDuration(value); err == nil && j.Every < time.Second {
+				err = errors.New("it must be at least 1s")
+			}
 		case "takes":
 			j.Takes, err = time.ParseDuration(value)
 		case "overlap":
@@ -55,12 +58,29 @@ func ParseJob(text string) (Job, error) {
 			}
 		case "ignores":
 			j.Ignores, err = strconv.ParseBool(value)
+		case "first":
+			var at time.Time
+			at, err = time.Parse(time.RFC3339Nano, value)
+			j.First = at.UnixMilli()
 		}
 		if err != nil {
 			return j, fmt.Errorf("job %q: %s is %q: %w", name, key, value, err)
 		}
 	}
 	return j, nil
+}
+
+// String writes the job as ParseJob reads it. Cancels and Count are not among the
+// settings that a person gives.
+func (j Job) String() string {
+	text := fmt.Sprintf("%s,every=%v,takes=%v,overlap=%s", j.Name, j.Every, j.Takes, j.Overlap)
+	if j.Ignores {
+		text += ",ignores=true"
+	}
+	if j.First != 0 {
+		text += ",first=" + time.UnixMilli(j.First).UTC().Format(time.RFC3339Nano)
+	}
+	return text
 }
 
 // core returns the job as core runs it.

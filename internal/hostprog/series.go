@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// series is a schedule with a beginning and an end, so that a scenario knows its
-// slots before its processes start.
+// series is a schedule with a beginning, and an end if count is not 0, so that a
+// scenario knows its slots before its processes start.
 type series struct {
 	first int64 // Unix milliseconds
 	every time.Duration
@@ -14,7 +14,7 @@ type series struct {
 }
 
 func (s series) slot(n int64) time.Time {
-	if n < 0 || n >= int64(s.count) {
+	if n < 0 || s.count > 0 && n >= int64(s.count) {
 		return time.Time{}
 	}
 	return time.UnixMilli(s.first + n*s.every.Milliseconds()).UTC()
@@ -25,7 +25,11 @@ func (s series) begun(at time.Time) int64 {
 	if at.UnixMilli() < s.first {
 		return 0
 	}
-	return min((at.UnixMilli()-s.first)/s.every.Milliseconds()+1, int64(s.count))
+	n := (at.UnixMilli()-s.first)/s.every.Milliseconds() + 1
+	if s.count > 0 {
+		n = min(n, int64(s.count))
+	}
+	return n
 }
 
 func (s series) Next(after time.Time) time.Time { return s.slot(s.begun(after)) }
@@ -33,5 +37,8 @@ func (s series) Prev(at time.Time) time.Time    { return s.slot(s.begun(at) - 1)
 func (s series) MinGap() time.Duration          { return s.every }
 
 func (s series) String() string {
+	if s.count == 0 {
+		return fmt.Sprintf("every %v from %d on", s.every, s.first)
+	}
 	return fmt.Sprintf("%d slots every %v from %d on", s.count, s.every, s.first)
 }

@@ -26,6 +26,19 @@ func TestSeries(t *testing.T) {
 	}
 }
 
+func TestSeriesWithoutEnd(t *testing.T) {
+	s := series{first: 10_000, every: 3 * time.Second}
+	if got := millis(s.Next(time.UnixMilli(10_000_000))); got != 10_003_000 {
+		t.Errorf("next is %d", got)
+	}
+	if got := s.Prev(time.UnixMilli(9_999)); !got.IsZero() {
+		t.Errorf("there is a slot before the first: %v", got)
+	}
+	if got := millis(s.Prev(time.UnixMilli(10_000_000))); got != 10_000_000 {
+		t.Errorf("prev is %d", got)
+	}
+}
+
 func millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
