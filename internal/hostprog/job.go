@@ -92,7 +92,7 @@ func (j Job) core(w *writer) core.Job {
 		Timing:   core.Timing{Overlap: core.Skip},
 	}
 	if j.First != 0 {
-		c.Schedule = series{first: j.First, every: j.Every, count: j.Count}
+		c.Schedule = Series{First: j.First, Every: j.Every, Count: j.Count}
 	}
 	if j.Overlap == "allow" {
 		c.Timing.Overlap = core.Allow

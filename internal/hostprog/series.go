@@ -5,40 +5,40 @@ import (
 	"time"
 )
 
-// series is a schedule with a beginning, and an end if count is not 0, so that a
-// scenario knows its slots before its processes start.
-type series struct {
-	first int64 // Unix milliseconds
-	every time.Duration
-	count int
+// Series is a schedule with a beginning, so that its slots are known before the processes
+// start that have it.
+type Series struct {
+	First int64         // Unix milliseconds
+	Every time.Duration // at least a millisecond
+	Count int           // how many slots there are; 0: without an end
 }
 
-func (s series) slot(n int64) time.Time {
-	if n < 0 || s.count > 0 && n >= int64(s.count) {
+func (s Series) slot(n int64) time.Time {
+	if n < 0 || s.Count > 0 && n >= int64(s.Count) {
 		return time.Time{}
 	}
-	return time.UnixMilli(s.first + n*s.every.Milliseconds()).UTC()
+	return time.UnixMilli(s.First + n*s.Every.Milliseconds()).UTC()
 }
 
 // begun is how many slots there are up to and including a time.
-func (s series) begun(at time.Time) int64 {
-	if at.UnixMilli() < s.first {
+func (s Series) begun(at time.Time) int64 {
+	if at.UnixMilli() < s.First {
 		return 0
 	}
-	n := (at.UnixMilli()-s.first)/s.every.Milliseconds() + 1
-	if s.count > 0 {
-		n = min(n, int64(s.count))
+	n := (at.UnixMilli()-s.First)/s.Every.Milliseconds() + 1
+	if s.Count > 0 {
+		n = min(n, int64(s.Count))
 	}
 	return n
 }
 
-func (s series) Next(after time.Time) time.Time { return s.slot(s.begun(after)) }
-func (s series) Prev(at time.Time) time.Time    { return s.slot(s.begun(at) - 1) }
-func (s series) MinGap() time.Duration          { return s.every }
+func (s Series) Next(after time.Time) time.Time { return s.slot(s.begun(after)) }
+func (s Series) Prev(at time.Time) time.Time    { return s.slot(s.begun(at) - 1) }
+func (s Series) MinGap() time.Duration          { return s.Every }
 
-func (s series) String() string {
-	if s.count == 0 {
-		return fmt.Sprintf("every %v from %d on", s.every, s.first)
+func (s Series) String() string {
+	if s.Count == 0 {
+		return fmt.Sprintf("every %v from %d on", s.Every, s.First)
 	}
-	return fmt.Sprintf("%d slots every %v from %d on", s.count, s.every, s.first)
+	return fmt.Sprintf("%d slots every %v from %d on", s.Count, s.Every, s.First)
 }

@@ -6,7 +6,7 @@ import (
 )
 
 func TestSeries(t *testing.T) {
-	s := series{first: 10_000, every: 3 * time.Second, count: 3} // 10, 13, 16
+	s := Series{First: 10_000, Every: 3 * time.Second, Count: 3} // 10, 13, 16
 	for _, c := range []struct{ at, next, prev int64 }{          // 0: none
 		{0, 10_000, 0},
 		{9_999, 10_000, 0},
@@ -27,7 +27,7 @@ func TestSeries(t *testing.T) {
 }
 
 func TestSeriesWithoutEnd(t *testing.T) {
-	s := series{first: 10_000, every: 3 * time.Second}
+	s := Series{First: 10_000, Every: 3 * time.Second}
 	if got := millis(s.Next(time.UnixMilli(10_000_000))); got != 10_003_000 {
 		t.Errorf("next is %d", got)
 	}

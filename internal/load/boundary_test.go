@@ -13,6 +13,7 @@ import (
 
 	"github.com/anarchon-go/anarchon/core"
 	"github.com/anarchon-go/anarchon/core/store"
+	"github.com/anarchon-go/anarchon/internal/hostprog"
 )
 
 var (
@@ -51,8 +52,8 @@ func TestMinuteBoundary(t *testing.T) {
 	first := time.Now().Add(lead)
 	cfg := hostConfig{
 		Plugin: s.plugin,
-		Jobs:   *jobs, Slots: series{first.UnixMilli(), *gap, 2}, Takes: *takes, Timing: core.Timing{Jitter: *jitter, MaxLate: *maxLate},
-		Held: *held, HeldSlots: series{first.Add(-5 * time.Second).UnixMilli(), time.Hour, 1}, HeldTiming: heldTiming,
+		Jobs:   *jobs, Slots: hostprog.Series{First: first.UnixMilli(), Every: *gap, Count: 2}, Takes: *takes, Timing: core.Timing{Jitter: *jitter, MaxLate: *maxLate},
+		Held: *held, HeldSlots: hostprog.Series{First: first.Add(-5 * time.Second).UnixMilli(), Every: time.Hour, Count: 1}, HeldTiming: heldTiming,
 	}
 	f := launch(t, *profiles, slices.Repeat([]hostConfig{cfg}, *instances)...)
 	f.patient(t, "every run that is to be held has begun", lead, func() bool {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/anarchon-go/anarchon/core"
+	"github.com/anarchon-go/anarchon/internal/hostprog"
 	"github.com/anarchon-go/anarchon/storekit"
 )
 
@@ -20,13 +21,13 @@ type hostConfig struct {
 	Name   string
 	Plugin pluginConfig
 
-	Jobs   int           // so many jobs; burstJob names them
-	Slots  series        // when they are due
-	Takes  time.Duration // a run of them
+	Jobs   int             // so many jobs; burstJob names them
+	Slots  hostprog.Series // when they are due
+	Takes  time.Duration   // a run of them
 	Timing core.Timing
 
 	Held       int // so many jobs "held/n", due at HeldSlot, whose runs last to the end
-	HeldSlots  series
+	HeldSlots  hostprog.Series
 	HeldTiming core.Timing
 }
 
@@ -42,40 +43,6 @@ type hostReport struct {
 	PluginPID int
 	Counts    counts
 	Starts    map[int64][]int32 // where the slots are counted: of each, milliseconds from it to the handlers' starts
-}
-
-// series is a schedule with a beginning and, where Count is not 0, an end, so that the
-// slots are known before the processes start.
-type series struct {
-	First int64 // Unix milliseconds
-	Every time.Duration
-	Count int
-}
-
-func (s series) slot(n int64) time.Time {
-	if n < 0 || s.Count > 0 && n >= int64(s.Count) {
-		return time.Time{}
-	}
-	return time.UnixMilli(s.First + n*s.Every.Milliseconds()).UTC()
-}
-
-// begun is how many slots there are up to and including a time.
-func (s series) begun(at time.Time) int64 {
-	if at.UnixMilli() < s.First {
-		return 0
-	}
-	n := (at.UnixMilli()-s.First)/s.Every.Milliseconds() + 1
-	if s.Count > 0 {
-		n = min(n, int64(s.Count))
-	}
-	return n
-}
-
-func (s series) Next(after time.Time) time.Time { return s.slot(s.begun(after)) }
-func (s series) Prev(at time.Time) time.Time    { return s.slot(s.begun(at) - 1) }
-func (s series) MinGap() time.Duration          { return s.Every }
-func (s series) String() string {
-	return fmt.Sprintf("%d slots every %v from %d on", s.Count, s.Every, s.First)
 }
 
 // hostMain is an instance.

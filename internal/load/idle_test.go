@@ -10,6 +10,7 @@ import (
 	"github.com/anarchon-go/anarchon/core"
 	"github.com/anarchon-go/anarchon/core/store"
 	"github.com/anarchon-go/anarchon/internal/budget"
+	"github.com/anarchon-go/anarchon/internal/hostprog"
 	"github.com/anarchon-go/anarchon/storekit"
 )
 
@@ -34,7 +35,7 @@ func TestWatchingCostsACallPerHeartbeat(t *testing.T) {
 	}
 	defer holder.Close()
 	slot := time.Now().Add(-time.Second).UnixMilli()
-	cfg := hostConfig{Plugin: s.plugin, Jobs: runs, Slots: series{slot, 24 * time.Hour, 1}, Timing: core.Timing{Heartbeat: beat, CatchUp: core.Disabled}}
+	cfg := hostConfig{Plugin: s.plugin, Jobs: runs, Slots: hostprog.Series{First: slot, Every: 24 * time.Hour, Count: 1}, Timing: core.Timing{Heartbeat: beat, CatchUp: core.Disabled}}
 	for i := range runs {
 		a, err := holder.Claim(context.Background(), store.ClaimRequest{
 			Job: burstJob(i), Slot: slot, ID: store.NewClaimID(), Instance: "another", Reason: store.ReasonScheduled,
@@ -80,7 +81,7 @@ func TestBudgetIdle(t *testing.T) {
 	)
 	s := newServer(t, "sqlite")
 	far := time.Now().Add(1000 * 24 * time.Hour).UnixMilli()
-	f := launch(t, "", hostConfig{Plugin: s.plugin, Jobs: 100_000, Slots: series{far, time.Hour, 1}, Timing: core.Timing{Lease: lease}})
+	f := launch(t, "", hostConfig{Plugin: s.plugin, Jobs: 100_000, Slots: hostprog.Series{First: far, Every: time.Hour, Count: 1}, Timing: core.Timing{Lease: lease}})
 	f.patient(t, "it holds its jobs and looked for runs to take over", time.Minute, func() bool {
 		return f.sum(func(c *counts) int { return c.Calls["unfinished"] }) > 0
 	})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/anarchon-go/anarchon/core"
+	"github.com/anarchon-go/anarchon/internal/hostprog"
 )
 
 var soak = flag.Duration("soak", 0, "soak: how long; 0 for some seconds on SQLite, which judge no growth")
@@ -42,7 +43,7 @@ func TestSoak(t *testing.T) {
 	} else if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	cfg := hostConfig{Plugin: s.plugin, Jobs: soakJobs, Slots: series{First: time.Now().Add(2 * time.Second).UnixMilli(), Every: time.Second}, Timing: core.Timing{HistorySize: soakHistory}}
+	cfg := hostConfig{Plugin: s.plugin, Jobs: soakJobs, Slots: hostprog.Series{First: time.Now().Add(2 * time.Second).UnixMilli(), Every: time.Second}, Timing: core.Timing{HistorySize: soakHistory}}
 	f := launch(t, dir, slices.Repeat([]hostConfig{cfg}, soakInstances)...)
 	f.patient(t, "the first runs ended", 30*time.Second, func() bool {
 		return f.sum(func(c *counts) int { return c.Recorded }) > 0
