@@ -134,6 +134,8 @@ const (
 	Damage Tampering = "damage"
 	// Clear removes what the store holds of a namespace. There may be nothing.
 	Clear Tampering = "clear"
-	// Drop removes the whole store, as if nobody had ever opened it.
+	// Drop removes the whole store, as if nobody had ever opened it. It is asked for only
+	// if a dump listed nothing before: one of a store that is there must list something,
+	// also if nothing in it is the plugin's.
 	Drop Tampering = "drop"
 )

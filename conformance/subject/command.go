@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // buildCommand returns a command of a settings file as it can be run: its first
@@ -32,6 +33,10 @@ func buildCommand(ctx context.Context, dir, into string, words []string) ([]stri
 	return words, nil
 }
 
+// waitDelay is how long a command's output is still read when it has ended: a process
+// that it left behind may hold it open for ever.
+const waitDelay = 5 * time.Second
+
 // runWithOptions runs a command with a plugin's options as JSON on its standard
 // input, where passwords are nobody else's to see, and returns the lines of its
 // output.
@@ -42,6 +47,7 @@ func runWithOptions(cmd *exec.Cmd, options map[string]any) ([]string, error) {
 	}
 	var out, words bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &out, &words
+	cmd.WaitDelay = waitDelay
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("%q: %w: %s", cmd.Args, err, strings.TrimSpace(words.String()))
 	}

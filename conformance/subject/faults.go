@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
 	"syscall"
@@ -126,6 +127,10 @@ func (p *Plugin) OpenFresh(ctx context.Context, name string) (kit.Process, error
 	return process{c}, nil
 }
 
+// tamperDirVariable tells the program the directory in which the plugin runs, to which
+// options that are relative paths refer.
+const tamperDirVariable = "ANARCHON_PLUGIN_DIR"
+
 // Tamper runs the program that the settings name, with what it is to do as its
 // last argument and the plugin's options as JSON on its standard input. Its output
 // is what it says, line by line.
@@ -140,6 +145,11 @@ func (p *Plugin) runTamper(ctx context.Context, config map[string]any, what kit.
 	}
 	cmd := exec.CommandContext(ctx, command[0], append(slices.Clone(command[1:]), string(what))...)
 	cmd.Dir = p.dir
+	here, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	cmd.Env = append(os.Environ(), tamperDirVariable+"="+here)
 	return runWithOptions(cmd, config)
 }
 

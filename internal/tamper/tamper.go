@@ -15,7 +15,8 @@ import (
 // Store is what such a program changes. Each method returns the lines that the
 // suite reads.
 type Store interface {
-	// Dump lists all that the store holds.
+	// Dump lists all that the store holds, and for a [Dropper] the store itself too: it
+	// lists nothing only if there is nothing that Drop would remove.
 	Dump(ctx context.Context) ([]string, error)
 	// Unknown puts fields that no version knows into everything that the store holds,
 	// and returns parts of the lines of Dump that say so.
@@ -41,15 +42,27 @@ type Clearer interface {
 
 // Dropper is a [Clearer] that holds several namespaces, and can be removed whole.
 type Dropper interface {
+	// Drop removes the store, and with it whatever others may have put into it. It is
+	// asked for only if Dump listed nothing before the suite came.
 	Drop(ctx context.Context) error
 }
 
 // limit bounds what a program does.
 const limit = 30 * time.Second
 
+// pluginDir is the variable that names the directory in which the plugin runs, to which
+// paths among its options refer.
+const pluginDir = "ANARCHON_PLUGIN_DIR"
+
 // Main is the main function of a program: it opens the store that the options on
 // standard input name, and does what the last argument says.
 func Main[Options any](open func(context.Context, Options) (Store, error)) {
+	if dir := os.Getenv(pluginDir); dir != "" {
+		if err := os.Chdir(dir); err != nil {
+			fmt.Fprintln(os.Stderr, "tamper:", err)
+			os.Exit(1)
+		}
+	}
 	if err := run(os.Args[len(os.Args)-1], os.Stdin, os.Stdout, open); err != nil {
 		fmt.Fprintln(os.Stderr, "tamper:", err)
 		os.Exit(1)

@@ -78,8 +78,13 @@ func (s schema) Unknown(ctx context.Context) (lines []string, err error) {
 	return lines, err
 }
 
-// Dump writes a line for each row of each table.
+// Dump writes a line for the schema, whoever made it, and one for each row of each
+// table.
 func (s schema) Dump(ctx context.Context) (lines []string, err error) {
+	lines, err = s.column(ctx, "SELECT 'schema ' || nspname FROM pg_namespace WHERE nspname = $1", s.name)
+	if err != nil {
+		return nil, err
+	}
 	tables, err := s.tables(ctx)
 	for _, table := range tables {
 		rows, err := s.column(ctx, "SELECT t::text FROM "+s.table(table)+" t ORDER BY 1")

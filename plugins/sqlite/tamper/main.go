@@ -76,8 +76,12 @@ func (f file) Unknown(ctx context.Context) (lines []string, err error) {
 	return lines, err
 }
 
-// Dump writes a line for each row of each table.
+// Dump writes a line for the file, whoever made it, and one for each row of each table.
 func (f file) Dump(ctx context.Context) (lines []string, err error) {
+	if _, err := os.Lstat(f.path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	lines = []string{"file " + f.path}
 	tables, err := f.tables(ctx)
 	for _, table := range tables {
 		columns, err := f.column(ctx, "SELECT 'quote(' || name || ')' FROM pragma_table_info('"+table+"') ORDER BY cid")
