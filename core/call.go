@@ -83,34 +83,51 @@ type callGroup struct {
 	timeout time.Duration
 	calls   []asked
 	hung    *time.Timer
-	users   atomic.Int32 // calls that have not ended, and the turn itself
+	users   atomic.Int32 // calls that have not ended
 }
 
 // overdue is how long after its deadline a call is still waited for: a store
 // that ends in time knows better than we do what became of the call.
 const overdue = time.Second
 
-func newCallGroup(ctx context.Context, timeout time.Duration) *callGroup {
-	g := &callGroup{timeout: timeout}
-	g.ctx, g.cancel = context.WithTimeout(ctx, timeout)
-	g.users.Store(1)
-	return g
-}
-
-// begin sends the calls, and abandons those that do not end in time.
-func (g *callGroup) begin() {
+// begin sends the calls, and abandons those that do not end in time. Their time counts
+// from here: a turn may be long.
+func (g *callGroup) begin(ctx context.Context) {
+	g.ctx, g.cancel = context.WithTimeout(ctx, g.timeout)
 	g.hung = time.AfterFunc(g.timeout+overdue, func() {
 		for _, c := range g.calls {
 			c.abandon()
 		}
 	})
 	spread(g.calls)
-	g.release()
 }
 
+// release is the end of a call.
 func (g *callGroup) release() {
 	if g.users.Add(-1) == 0 {
 		g.hung.Stop()
 		g.cancel()
 	}
+}
+
+// callGroups are the calls of one turn, by their time: jobs with different leases are
+// due in any order.
+type callGroups map[time.Duration]*callGroup
+
+// of returns the group of the calls that have so much time.
+func (gs callGroups) of(timeout time.Duration) *callGroup {
+	g := gs[timeout]
+	if g == nil {
+		g = &callGroup{timeout: timeout}
+		gs[timeout] = g
+	}
+	return g
+}
+
+// begin sends all calls. ctx ends them.
+func (gs callGroups) begin(ctx context.Context) {
+	for _, g := range gs {
+		g.begin(ctx)
+	}
+	clear(gs)
 }

@@ -16,7 +16,7 @@ type driver struct {
 	executions map[*run]*execution
 	calls      sync.WaitGroup // calls to the store that have not ended
 	told       []Event        // of this turn
-	turn       *callGroup     // the calls of this turn so far
+	turn       callGroups     // the calls of this turn so far
 	starting   []*execution   // of this turn
 }
 
@@ -47,9 +47,9 @@ func (d *driver) loop(ctx context.Context) error {
 		}
 		d.m.tick(d.now())
 		for _, a := range d.m.take() {
-			d.do(base, a)
+			d.do(a)
 		}
-		d.endTurn()
+		d.endTurn(base)
 		if len(d.told) > 0 { // all at once: whoever tells them on need not be woken for each
 			d.events.put(d.told...)
 			clear(d.told)
@@ -92,28 +92,28 @@ func (d *driver) setHealth(err error) {
 
 // do does one action. Nothing here blocks: calls and handlers have goroutines of
 // their own, and what they need of a run is read now.
-func (d *driver) do(ctx context.Context, a action) {
+func (d *driver) do(a action) {
 	r := a.run
 	switch a.kind {
 	case doClaim:
-		send(d, d.group(ctx, a.timeout), d.store.Claim, d.m.claimRequest(r), func(m *machine, now instant, ans store.ClaimAnswer, err error) {
+		send(d, d.turn.of(a.timeout), d.store.Claim, d.m.claimRequest(r), func(m *machine, now instant, ans store.ClaimAnswer, err error) {
 			m.claimAnswered(now, r, ans, err)
 		})
 	case doBeat:
-		send(d, d.group(ctx, a.timeout), d.store.Heartbeat, d.m.heartbeatRequest(r), func(m *machine, now instant, ans store.HeartbeatAnswer, err error) {
+		send(d, d.turn.of(a.timeout), d.store.Heartbeat, d.m.heartbeatRequest(r), func(m *machine, now instant, ans store.HeartbeatAnswer, err error) {
 			m.beatAnswered(now, r, ans, err)
 		})
 	case doFinish:
-		send(d, d.group(ctx, a.timeout), d.store.Finish, d.m.finishRequest(r), func(m *machine, now instant, ans store.FinishAnswer, err error) {
+		send(d, d.turn.of(a.timeout), d.store.Finish, d.m.finishRequest(r), func(m *machine, now instant, ans store.FinishAnswer, err error) {
 			m.finishAnswered(now, r, ans, err)
 		})
 	case doRecall:
-		send(d, d.group(ctx, a.timeout), d.store.Unfinished, store.UnfinishedRequest{Jobs: a.names}, func(m *machine, now instant, ans store.UnfinishedAnswer, err error) {
+		send(d, d.turn.of(a.timeout), d.store.Unfinished, store.UnfinishedRequest{Jobs: a.names}, func(m *machine, now instant, ans store.UnfinishedAnswer, err error) {
 			m.recallAnswered(now, ans, err)
 		})
 	case doHistory:
 		j := a.job
-		send(d, d.group(ctx, a.timeout), d.store.History, store.HistoryRequest{Job: j.spec.Name, Limit: catchUpHistory}, func(m *machine, now instant, ans store.HistoryAnswer, err error) {
+		send(d, d.turn.of(a.timeout), d.store.History, store.HistoryRequest{Job: j.spec.Name, Limit: catchUpHistory}, func(m *machine, now instant, ans store.HistoryAnswer, err error) {
 			m.historyAnswered(now, j, ans, err)
 		})
 	case doStart:
@@ -127,25 +127,9 @@ func (d *driver) do(ctx context.Context, a action) {
 	}
 }
 
-// group returns the calls of this turn that have the given time.
-func (d *driver) group(ctx context.Context, timeout time.Duration) *callGroup {
-	if d.turn == nil || d.turn.timeout != timeout {
-		d.endGroup()
-		d.turn = newCallGroup(ctx, timeout)
-	}
-	return d.turn
-}
-
 // endTurn begins the turn's handlers and calls.
-func (d *driver) endTurn() {
+func (d *driver) endTurn(ctx context.Context) {
 	spread(d.starting)
 	d.starting = nil
-	d.endGroup()
-}
-
-func (d *driver) endGroup() {
-	if d.turn != nil {
-		d.turn.begin()
-		d.turn = nil
-	}
+	d.turn.begin(ctx)
 }

@@ -9,19 +9,19 @@ import (
 
 // execution is a handler that runs, and once it has returned, the machine's input.
 type execution struct {
-	driver *driver
-	of     *run
-	what   Run
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	err    error // what the handler returned
+	driver  *driver
+	of      *run
+	handler Handler
+	what    Run
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	err     error // what the handler returned
 }
 
 // execute runs the handler of a run, from the end of the turn on, on a goroutine of
-// its own. Its context is ended
-// by the machine alone.
+// its own. Its context is ended by the machine alone.
 func (d *driver) execute(r *run) {
-	e := &execution{driver: d, of: r, what: d.m.describe(r)}
+	e := &execution{driver: d, of: r, handler: r.job.spec.Handler, what: d.m.describe(r)}
 	e.ctx, e.cancel = context.WithCancelCause(d.values)
 	d.executions[r] = e
 	d.starting = append(d.starting, e)
@@ -31,7 +31,7 @@ func (e *execution) run() {
 	// Goexit unwinds without returning: the answer must be given all the same.
 	e.err = &PanicError{}
 	defer e.driver.inbox.put(e)
-	e.err = settle(invoke(e.ctx, e.of.job.spec.Handler, e.what))
+	e.err = settle(invoke(e.ctx, e.handler, e.what))
 }
 
 func (e *execution) apply(m *machine, now instant) {

@@ -169,6 +169,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	d := &driver{
 		Scheduler:  s,
 		executions: make(map[*run]*execution),
+		turn:       make(callGroups),
 		m: newMachine(machineConfig{
 			instance: s.opts.Instance,
 			kind:     s.desc.Kind,
