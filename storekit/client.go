@@ -139,7 +139,7 @@ func (c *Client) begin(ctx context.Context, verb string) (context.Context, func(
 	c.calls++
 	cancel := context.CancelFunc(func() {})
 	timeout := c.spec.callTimeout()
-	// Many calls that share a deadline, as core's do, need no timer each.
+	// Many calls of core share one context: a child each would want the lock of that.
 	if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) > timeout {
 		ctx, cancel = context.WithTimeoutCause(ctx, timeout, &timeoutError{timeout})
 	}

@@ -96,11 +96,17 @@ func (l *lane[R, A]) ask(ctx context.Context, req R) store.Result[A] {
 	}
 }
 
-// leave takes a request out of the queue: it won't be sent. Those that left are removed
-// together, or many that leave at once would each walk the whole queue. l.mu is held.
+// leave takes a request out of the queue: it won't be sent. l.mu is held.
 func (l *lane[R, A]) leave(w *waiter[R, A]) {
 	w.gone = true
-	if l.gone++; l.gone > len(l.queue)/2 {
+	l.gone++
+	l.sweep()
+}
+
+// sweep removes those that left once they are more than half of the queue: together, or
+// many that leave at once would each walk the whole of it. l.mu is held.
+func (l *lane[R, A]) sweep() {
+	if l.gone > len(l.queue)/2 {
 		l.queue = slices.DeleteFunc(l.queue, func(o *waiter[R, A]) bool { return o.gone })
 		l.gone = 0
 	}
@@ -118,6 +124,7 @@ func (l *lane[R, A]) next() []*waiter[R, A] {
 		}
 	}
 	l.queue = slices.Delete(l.queue, 0, seen)
+	l.sweep()
 	l.aloft += len(group)
 	return group
 }
