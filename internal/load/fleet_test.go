@@ -2,6 +2,7 @@ package load
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -160,8 +161,7 @@ func processCPU(t *testing.T, pid int) time.Duration {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(b), ") ") // the name before it may hold anything
-	fields := strings.Fields(rest)
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // the name before it may hold anything
 	var ticks int64
 	for _, f := range fields[11:13] { // utime and stime; see proc(5)
 		n, err := strconv.ParseInt(f, 10, 64)
