@@ -92,6 +92,17 @@ func takenAs(r *kit.Run) store.Verdict {
 	return store.VerdictFinished
 }
 
+// another is a claim, by another instance, of a run that was granted. To a claim-only
+// store it is a first one: one that says which attempt it follows is refused whatever
+// the store remembers.
+func another(r *kit.Run, g kit.Grant, instance string) store.ClaimRequest {
+	req := g.Next(instance)
+	if !r.Leases() {
+		req.After, req.Reason = 0, store.ReasonScheduled
+	}
+	return req
+}
+
 func oneWinner(r *kit.Run) {
 	procs := r.Open(processes)
 	job := r.Job("j")

@@ -173,6 +173,7 @@ func damaged(r *kit.Run) {
 		if errors.Is(err, store.ErrInvalid) {
 			r.Fatalf("opening a store of damaged records calls the options invalid: %v", err)
 		}
+		r.Close(r.OpenFresh("sound")) // it is the damage that can't be opened
 		r.Figure("opening it", "%v", err)
 		return
 	}
@@ -192,7 +193,7 @@ func damaged(r *kit.Run) {
 				_, err := c.TryHistory(store.HistoryRequest{Job: g.Req.Job, Limit: 10})
 				return err
 			})
-			if err != nil && g.Token == s.ended.Token {
+			if err != nil && g.Req.Job == s.ended.Req.Job {
 				r.Figure("what the history said", "%v", err)
 			}
 		}

@@ -150,7 +150,7 @@ func finishBounds(r *kit.Run) {
 		_, err := p[0].TryFinish(req)
 		wantInvalid(r, "a finish of a job with a bad name", "job", err)
 	}
-	p[1].Refused(g.Next("b"), takenAs(r))
+	p[1].Refused(another(r, g, "b"), takenAs(r))
 	p[1].Record(g, store.OutcomeSuccess, "")
 }
 

@@ -78,7 +78,7 @@ func killMidClaim(r *kit.Run) {
 		if g.Attempt != 1 || err == nil && g.Token != a.Token {
 			r.Fatalf("slot %d: the same claim again through another process: attempt %d, token %d; the first answer was attempt %d, token %d, error %v", slot, g.Attempt, g.Token, a.Attempt, a.Token, err)
 		}
-		survivor.Refused(g.Next("b"), takenAs(r))
+		survivor.Refused(another(r, g, "b"), takenAs(r))
 		if r.Description().History {
 			if h := survivor.HistoryPage(store.HistoryRequest{Job: job, Limit: 2}).Attempts; len(h) > 1 && h[1].Slot == req.Slot {
 				r.Fatalf("slot %d: one claim left two attempts: %+v", slot, h)

@@ -150,7 +150,7 @@ func namespaces(r *kit.Run) {
 	var grants []kit.Grant
 	for _, c := range all {
 		g := c.Win(r.Ask(job, 0, "holder of "+c.Name()))
-		c.Refused(g.Next("another"), takenAs(r))
+		c.Refused(another(r, g, "another"), takenAs(r))
 		grants = append(grants, g)
 	}
 	for i, c := range all {
@@ -201,7 +201,7 @@ func nearSlots(r *kit.Run) {
 		req := r.Ask(job, 0, "a")
 		req.Slot = base + i
 		g := p[i%2].Win(req)
-		p[i%2].Refused(g.Next("b"), takenAs(r))
+		p[i%2].Refused(another(r, g, "b"), takenAs(r))
 		p[1].Record(g, store.OutcomeSuccess, "")
 		want = append([]int64{req.Slot}, want...)
 	}
@@ -226,7 +226,7 @@ func farSlots(r *kit.Run) {
 		req.Slot, req.MaxEarly, req.MaxLate = slot, store.MaxBound, store.MaxBound
 		if !r.Leases() {
 			if a := c.Refused(req, store.VerdictLate, store.VerdictEarly, store.VerdictWon); a.Verdict == store.VerdictWon {
-				c.Refused(kit.Grant{Claimed: a, Req: req}.Next("b"), store.VerdictFinished)
+				c.Refused(another(r, kit.Grant{Claimed: a, Req: req}, "b"), store.VerdictFinished)
 				if r.Description().History {
 					wantAttempt(r, c, req.Job, kit.Grant{Claimed: a, Req: req}, store.StatusRunning, false)
 				}

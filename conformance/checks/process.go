@@ -186,7 +186,7 @@ func killedHostTaken(r *kit.Run) {
 	killHost(r, h)
 	pluginEnds(r, h)
 	for _, c := range p {
-		c.Refused(g.Next("b"), takenAs(r))
+		c.Refused(another(r, g, "b"), takenAs(r))
 	}
 	p[1].Record(g, store.OutcomeSuccess, "")
 }

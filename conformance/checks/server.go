@@ -110,6 +110,9 @@ func (t tries) judge(r *kit.Run, c *kit.Client) {
 		case err == nil:
 			counts["won"]++
 			c.Want(t.reqs[i], t.answers[i], store.VerdictWon)
+			if t.answers[i].Token == 0 { // or asking again tells by it
+				c.Refused(another(r, kit.Grant{Claimed: t.answers[i], Req: t.reqs[i]}, "b"), takenAs(r))
+			}
 		case errors.Is(err, store.ErrInvalid):
 			r.Fatalf("a claim %s is called invalid: %v", t.when, err)
 		case errors.Is(err, store.ErrNotApplied):
@@ -278,12 +281,12 @@ func crashedServer(r *kit.Run) {
 	}
 	r.Figure("working again after", "%v", kit.Wait(time.Since(began)))
 	for _, g := range slices.Concat(ended, open) {
-		if a := p[0].Claim(g.Next("b")); a.Verdict == store.VerdictWon {
+		if a := p[0].Claim(another(r, g, "b")); a.Verdict == store.VerdictWon {
 			r.Fatalf("a run was granted, and acknowledged, before the store was killed; after it was started again, the run is granted once more")
 		}
 	}
 	for _, g := range ended {
-		p[1].Refused(g.Next("b"), store.VerdictFinished)
+		p[1].Refused(another(r, g, "b"), store.VerdictFinished)
 		if r.Description().History {
 			wantAttempt(r, p[1], g.Req.Job, g, store.StatusFailed, false)
 		}

@@ -68,7 +68,7 @@ func takenUnsupported(r *kit.Run) {
 	unsupported("recall of unfinished runs of all jobs", err)
 	_, err = c.TryFinish(g.End(store.OutcomeReleased, ""))
 	unsupported("finish as released", err)
-	c.Refused(g.Next("another"), store.VerdictFinished)
+	c.Refused(another(r, g, "another"), store.VerdictFinished)
 	c.Record(g, store.OutcomeSuccess, "")
 }
 

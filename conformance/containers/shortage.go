@@ -20,6 +20,9 @@ type Shortage struct {
 // None reports whether the server can't be made to run out of it.
 func (s Shortage) None() bool { return len(s.Take) == 0 && s.Idle == 0 }
 
+// giveLimit bounds how long giving back may take after taking has failed.
+const giveLimit = 30 * time.Second
+
 // Exhaust makes the server run out of something. The function returned gives it
 // back.
 func (c *Container) Exhaust(ctx context.Context, s Shortage) (giveBack func(context.Context) error, err error) {
@@ -31,7 +34,9 @@ func (c *Container) Exhaust(ctx context.Context, s Shortage) (giveBack func(cont
 		return err
 	}
 	if _, err := c.Exec(ctx, s.Take...); err != nil {
-		return nil, errors.Join(err, give(context.WithoutCancel(ctx))) // a half is taken back, too
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveLimit)
+		defer cancel()
+		return nil, errors.Join(err, give(ctx)) // a half is taken back, too
 	}
 	return give, nil
 }

@@ -224,7 +224,11 @@ func (r *Run) close() Result {
 		f()
 	}
 	r.mu.Lock()
-	if r.outcome == 0 {
+	switch {
+	case r.outcome != 0:
+	case r.ctx.Err() != nil: // a call that was cut off may have looked like a right refusal
+		r.outcome, r.reason = Error, context.Cause(r.ctx).Error()
+	default:
 		r.outcome = Pass
 	}
 	res := Result{

@@ -243,6 +243,10 @@ func TestWhatIsSeenAfterTheLimitProvesNothing(t *testing.T) {
 			r.Fatalf("too late")
 		}
 		want(t, with(t, &fake{}, c), kit.Error, "too late")
+		// Nor does it that nothing wrong was seen: a call that was cut off looks like a
+		// refusal.
+		c.Do = func(r *kit.Run) { <-r.Context().Done() }
+		want(t, with(t, &fake{}, c), kit.Error, "longer than its limit")
 	})
 }
 

@@ -73,6 +73,8 @@ func faultBends() []Mutant {
 		twisted("unknown-dropped", "a finish writes the record whole, without what it does not know", lease, none, "R-FORMAT-2", "format/unknown-kept", bendFiles(dropUnknown)),
 		twisted("damage-is-none", "a record that can't be read is taken for one that is not there", lease, none, "R-FORMAT-4", "format/damaged", bendFiles(damageIsNone)),
 		twisted("damage-is-none", "a record that can't be read is taken for one that is not there", claimOnly, none, "R-FORMAT-4", "format/damaged", bendFiles(damageIsNone)),
+		twisted("damage-is-unclaimed", "a claim takes a record that can't be read for one that is not there", lease, none, "R-FORMAT-4", "format/damaged", bendFiles(damageUnclaimed)),
+		twisted("damage-is-unclaimed", "a claim takes a record that can't be read for one that is not there", claimOnly, none, "R-FORMAT-4", "format/damaged", bendFiles(damageUnclaimed)),
 
 		twisted("paused-not-applied", "a claim that a frozen store has not answered is called not applied", lease, none, "R-ERROR-3", "server/paused", notApplied),
 		twisted("paused-lease-gone", "a holder that could not renew for a while gives its run up", lease, none, "R-LEASE-1", "server/paused-lease",

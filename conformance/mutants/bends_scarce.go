@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/anarchon-go/anarchon/conformance/kit"
 	"github.com/anarchon-go/anarchon/conformance/subject"
 	"github.com/anarchon-go/anarchon/core/model"
 	"github.com/anarchon-go/anarchon/core/store"
@@ -18,6 +19,16 @@ func scarceBends() []Mutant {
 	return []Mutant{
 		twisted("full-is-won", "a claim is answered won although the store had no room for it", lease, none, "R-ERROR-5", "server/full",
 			front(func(behind store.Store) store.Store { return claimFailsAs{behind, store.VerdictWon} })),
+		{
+			Name: "full-is-won", Says: "a claim of a run that is not known is answered won, without a token, although the store had no room for it",
+			Kind: claimOnly, Breaks: "R-ERROR-5", Check: "server/full",
+			Open: func(s Setting) kit.Subject {
+				s.ClaimOnly.NoFence = true
+				m := Model(claimOnly, none, s).(*subject.Memory)
+				m.Front = func(behind store.Store) store.Store { return unfencedWon{behind} }
+				return m
+			},
+		},
 		twisted("full-is-lost", "a heartbeat that a full store does not write is answered lost", lease, none, "R-ERROR-5", "server/full",
 			front(func(behind store.Store) store.Store { return unrenewedLost{behind} })),
 		forgetful("full-makes-room", "a full store drops what it has to make room", claimOnly, "R-ERROR-5", "server/full",
@@ -45,6 +56,22 @@ func (s claimFailsAs) Claim(ctx context.Context, req store.ClaimRequest) (store.
 		return a, nil
 	}
 	return a, err
+}
+
+// unfencedWon gives claims that were surely not applied a grant without a token, if the
+// history of their job is empty.
+type unfencedWon struct{ store.Store }
+
+func (s unfencedWon) Claim(ctx context.Context, req store.ClaimRequest) (store.ClaimAnswer, error) {
+	a, err := s.Store.Claim(ctx, req)
+	if !errors.Is(err, store.ErrNotApplied) {
+		return a, err
+	}
+	h, unread := s.Store.History(ctx, store.HistoryRequest{Job: req.Job, Limit: 1})
+	if unread != nil || len(h.Attempts) > 0 {
+		return a, err
+	}
+	return store.ClaimAnswer{Verdict: store.VerdictWon, Attempt: 1, Now: h.Now}, nil
 }
 
 // unrenewedLost gives heartbeats that were not applied the answer lost.

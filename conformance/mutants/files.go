@@ -32,6 +32,7 @@ const (
 	dropUnknown              // a finish writes the record whole
 	setUpInTwoSteps          // two who set it up at once each make their own
 	damageIsNone             // a record that can't be read is taken for none
+	damageUnclaimed          // a claim takes a record that can't be read for none
 )
 
 type file struct {
@@ -41,6 +42,7 @@ type file struct {
 	touched int
 	jobs    map[string]bool // those that a claim named; with damaged their records can't be read
 	damaged map[string]bool
+	blank   store.Store // what damageUnclaimed takes for the damaged records
 }
 
 func newFiles(kind store.Kind, s Setting) *files {
@@ -81,7 +83,7 @@ func (f *files) Tamper(name string, what kit.Tampering) ([]string, error) {
 		if f.bend == damageIsNone {
 			x.Store = f.make()
 		} else {
-			x.damaged, x.jobs = x.jobs, map[string]bool{}
+			x.damaged, x.jobs, x.blank = x.jobs, map[string]bool{}, f.make()
 		}
 		return []string{"all records"}, nil
 	case kit.Unknown:
@@ -111,6 +113,9 @@ func (v fileView) read(job string, claims bool) error {
 
 func (v fileView) Claim(ctx context.Context, req store.ClaimRequest) (store.ClaimAnswer, error) {
 	if err := v.read(req.Job, true); err != nil {
+		if v.all.bend == damageUnclaimed {
+			return v.blank.Claim(ctx, req)
+		}
 		return store.ClaimAnswer{}, err
 	}
 	return v.file.Store.Claim(ctx, req)

@@ -44,8 +44,7 @@ func reconnected(t *testing.T, b *Backend, breaks func()) {
 	await(t, "connected again", 10*time.Second, func() bool { return b.link.conn.Stats().Reconnects > before })
 }
 
-// A claim whose answer is lost is unknown; asked again it is the same grant, for
-// everybody else the slot is taken.
+// A server that has no connection left is named as one.
 func TestServerWithoutConnections(t *testing.T) {
 	s := ownServer(t, &server.Options{MaxConn: 1})
 	only, err := nats.Connect(s.ClientURL())
@@ -58,6 +57,8 @@ func TestServerWithoutConnections(t *testing.T) {
 	}
 }
 
+// A claim whose answer is lost is unknown; asked again it is the same grant, for
+// everybody else the slot is taken.
 func TestLostAnswer(t *testing.T) {
 	for name, end := range map[string]func(*proxy, context.CancelFunc){
 		"the caller gives up":   func(_ *proxy, cancel context.CancelFunc) { cancel() },
