@@ -39,7 +39,7 @@ type mutant struct {
 //
 //	go test ./core -run TestMutants -v -mutant=no-sweep
 func TestMutants(t *testing.T) {
-	if testing.Short() || raceDetector || *mutantOn >= 0 {
+	if testing.Short() || RaceDetector || *mutantOn >= 0 {
 		t.Skip("builds the package anew, and runs it for each mutant")
 	}
 	binary := buildMutants(t)

@@ -2,5 +2,5 @@
 
 package core
 
-// raceDetector says that this test binary is several times slower than the code.
-const raceDetector = false
+// RaceDetector says that this test binary is several times slower than the code.
+const RaceDetector = false

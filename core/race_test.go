@@ -2,5 +2,5 @@
 
 package core
 
-// raceDetector says that this test binary is several times slower than the code.
-const raceDetector = true
+// RaceDetector says that this test binary is several times slower than the code.
+const RaceDetector = true

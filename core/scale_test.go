@@ -38,7 +38,7 @@ func TestHundredThousandJobs(t *testing.T) {
 	if many.heap > 64<<20 {
 		t.Errorf("%d bytes of heap, at most 64 MB are allowed", many.heap)
 	}
-	if many.added > 2*time.Second && !raceDetector {
+	if many.added > 2*time.Second && !RaceDetector {
 		t.Errorf("adding took %v of processor time, at most 2 s are allowed", many.added)
 	}
 	if many.goroutines > 10 {

@@ -45,7 +45,7 @@ var unseenFaults = map[model.Fault]string{
 // the simulation must see that the store is wrong. So a story for each rule of
 // the protocol is among its cases.
 func TestSimulationStoreFaults(t *testing.T) {
-	if testing.Short() || raceDetector {
+	if testing.Short() || RaceDetector {
 		t.Skip("simulates days for each fault")
 	}
 	var faults []model.Fault

@@ -56,7 +56,7 @@ func TestSimulation(t *testing.T) {
 		t.Fatalf("made short: -sim.replay=%q\n%s", r, story)
 	}
 	seeds := *simSeeds
-	if testing.Short() || raceDetector {
+	if testing.Short() || RaceDetector {
 		seeds = min(seeds, 16)
 	}
 	began := time.Now()
@@ -91,7 +91,7 @@ func TestSimulation(t *testing.T) {
 // when it is told again, and the machine must not depend on the order of a map.
 func TestSimulationIsDeterministic(t *testing.T) {
 	seeds := *simSeeds
-	if testing.Short() || raceDetector {
+	if testing.Short() || RaceDetector {
 		seeds = min(seeds, 16)
 	}
 	forEachSeed(seeds, func(seed uint64) bool {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -89,8 +90,19 @@ func (s *summary) add(e event, out io.Writer) {
 }
 
 // endPackage shows the package's own closing line, and all that it said if it
-// failed without a failing test (it panicked, or was not built).
+// failed without a failing test: it panicked, was killed, or was not built. What it said
+// last is then of a test that never ended.
 func (s *summary) endPackage(e event, said []string, out io.Writer) {
+	for _, key := range slices.Sorted(maps.Keys(s.output)) {
+		if !strings.HasPrefix(key, e.Package+" ") {
+			continue
+		}
+		if e.Action == "fail" {
+			fmt.Fprint(out, strings.Join(s.output[key], ""))
+			s.failed = append(s.failed, key+" (did not end)")
+		}
+		delete(s.output, key)
+	}
 	if e.Action == "fail" {
 		fmt.Fprint(out, strings.Join(said, ""))
 		if !slices.ContainsFunc(s.failed, func(f string) bool { return strings.Contains(f, e.Package+" ") }) {

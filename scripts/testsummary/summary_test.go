@@ -58,6 +58,21 @@ func TestSummary(t *testing.T) {
 			err:     "1 tests or packages failed",
 		},
 		{
+			name: "a test that never ended says what it said last",
+			in: `{"Action":"output","Package":"ab","Test":"TestA","Output":"another package's\n"}
+{"Action":"output","Package":"a","Test":"TestA","Output":"=== RUN   TestA\n"}
+{"Action":"output","Package":"a","Test":"TestA","Output":"ThreadSanitizer: CHECK failed\n"}
+{"Action":"output","Package":"a","Output":"FAIL\ta\t0.1s\n"}
+{"Action":"fail","Package":"a"}
+{"Action":"pass","Package":"ab","Test":"TestA"}
+{"Action":"pass","Package":"ab"}
+`,
+			out:     []string{"ThreadSanitizer: CHECK failed\n"},
+			closing: []string{"FAILED: a TestA (did not end)\n", "FAIL: 1 passed, 1 failed"},
+			not:     []string{"another package's"},
+			err:     "1 tests or packages failed",
+		},
+		{
 			name: "a package that judges several subjects says which, and why at the end",
 			in: `{"Action":"attr","Package":"a","Test":"TestA","Key":"subject","Value":"redis/valkey"}
 {"Action":"output","Package":"a","Test":"TestA/b","Output":"    a.go:1: long story\n"}
