@@ -68,6 +68,57 @@ func TestForeignKeys(t *testing.T) {
 	}
 }
 
+// A verb that meets a key of something else changes nothing: its error says that it was
+// not applied.
+func TestForeignKeyChangesNothing(t *testing.T) {
+	for _, strategy := range []string{strategyLease, strategyStreamID, strategyScript} {
+		for i := range 3 {
+			t.Run(fmt.Sprintf("%s/key %d", strategy, i+1), func(t *testing.T) {
+				o := fresh(t).with(options{"strategy": strategy})
+				c := driver(t, o["url"].(string))
+				b := open(t, o)
+				ctx := t.Context()
+				q := claimNow("j")
+				a := mustClaim(t, b, q, store.VerdictWon)
+				next := q
+				next.Slot, next.ID = q.Slot+1, store.NewClaimID()
+				key := b.strategy.keys("j")[i]
+				if err := c.Set(ctx, key, "mine", 0).Err(); err != nil {
+					t.Fatal(err)
+				}
+				verbs := 0
+				for verb, ask := range map[string]func() error{
+					"finish": func() error { _, err := b.Finish(ctx, finishOf(q, a, store.OutcomeSuccess)); return err },
+					"hand":   func() error { _, err := b.Finish(ctx, finishOf(q, a, store.OutcomeReleased)); return err },
+					"claim":  func() error { _, err := b.Claim(ctx, next); return err },
+					"again":  func() error { _, err := b.Claim(ctx, q); return err },
+					"recall": func() error { _, err := b.Unfinished(ctx, store.UnfinishedRequest{Jobs: []string{"j"}}); return err },
+					"heartbeat": func() error {
+						_, err := b.Heartbeat(ctx, store.HeartbeatRequest{Job: "j", Slot: q.Slot, Token: a.Token, Lease: time.Hour})
+						return err
+					},
+				} {
+					before := dump(t, c, b.keys)
+					err := ask()
+					if err == nil || errors.Is(err, store.ErrUnsupported) {
+						continue // it does not need the key
+					}
+					verbs++
+					if !errors.Is(err, store.ErrNotApplied) || !strings.Contains(err.Error(), "WRONGTYPE") {
+						t.Errorf("%s: %v", verb, err)
+					}
+					if after := dump(t, c, b.keys); !maps.Equal(before, after) {
+						t.Fatalf("%s said %v, and changed the store", verb, err)
+					}
+				}
+				if verbs == 0 {
+					t.Error("no verb noticed")
+				}
+			})
+		}
+	}
+}
+
 // What a later version adds, fields of hashes and words of records, outlasts
 // every verb.
 func TestUnknownIsKept(t *testing.T) {

@@ -19,6 +19,7 @@ end
 local recorded
 if run and run.open and run.token == ARGV[2] then
   recorded = true
+  redis.call('HGET', KEYS[3], detail(run).id) -- a key of another type is an error before anything is written
   change(run)
   run.rest = finished(detail(run).rest, outcome, ARGV[4]) or damaged('runs')
   run.open = false
