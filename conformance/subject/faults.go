@@ -127,9 +127,9 @@ func (p *Plugin) OpenFresh(ctx context.Context, name string) (kit.Process, error
 	return process{c}, nil
 }
 
-// tamperDirVariable tells the program the directory in which the plugin runs, to which
+// workDirVariable tells the program the directory in which the plugin runs, to which
 // options that are relative paths refer.
-const tamperDirVariable = "ANARCHON_PLUGIN_DIR"
+const workDirVariable = "ANARCHON_PLUGIN_WORKDIR"
 
 // Tamper runs the program that the settings name, with what it is to do as its
 // last argument and the plugin's options as JSON on its standard input. Its output
@@ -149,7 +149,7 @@ func (p *Plugin) runTamper(ctx context.Context, config map[string]any, what kit.
 	if err != nil {
 		return nil, err
 	}
-	cmd.Env = append(os.Environ(), tamperDirVariable+"="+here)
+	cmd.Env = append(os.Environ(), workDirVariable+"="+here)
 	return runWithOptions(cmd, config)
 }
 

@@ -63,7 +63,7 @@ import (
 // The faults are link, pause, crash, space and connections. ${fresh} is a new name; without fresh the
 // option namespace is one. The program of tamper, a directory with its source in
 // Go or a command, is run in the directory of the file; the plugin runs where the suite
-// does, and ANARCHON_PLUGIN_DIR names that directory. It is given the plugin's
+// does, and ANARCHON_PLUGIN_WORKDIR names that directory. It is given the plugin's
 // options as JSON on its standard input and one argument more: dump, unknown, newer or,
 // if the file says so, damage, or clear and drop; see [kit.Tampering]. What the suite wrote into
 // a server that it did not start is cleared when it is over.

@@ -50,14 +50,14 @@ type Dropper interface {
 // limit bounds what a program does.
 const limit = 30 * time.Second
 
-// pluginDir is the variable that names the directory in which the plugin runs, to which
+// workDir is the variable that names the directory in which the plugin runs, to which
 // paths among its options refer.
-const pluginDir = "ANARCHON_PLUGIN_DIR"
+const workDir = "ANARCHON_PLUGIN_WORKDIR"
 
 // Main is the main function of a program: it opens the store that the options on
 // standard input name, and does what the last argument says.
 func Main[Options any](open func(context.Context, Options) (Store, error)) {
-	if dir := os.Getenv(pluginDir); dir != "" {
+	if dir := os.Getenv(workDir); dir != "" {
 		if err := os.Chdir(dir); err != nil {
 			fmt.Fprintln(os.Stderr, "tamper:", err)
 			os.Exit(1)
