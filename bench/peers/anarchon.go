@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/anarchon-go/anarchon/core"
@@ -31,7 +33,14 @@ func (a anarchon) start(ctx context.Context, in *instance) (func(), error) {
 		return nil, err
 	}
 	*in.pids = append(*in.pids, plugin.PID())
-	s, err := core.New(plugin, core.Options{Logger: quiet, Timing: core.Timing{Jitter: a.jitter}, Now: func() time.Time { return time.Now().Add(-behind) }})
+	s, err := core.New(plugin, core.Options{
+		Logger: quiet, Timing: core.Timing{Jitter: a.jitter}, Now: func() time.Time { return time.Now().Add(-behind) },
+		OnEvent: func(e core.Event) {
+			if e, ok := e.(core.Skipped); ok { // shown if a slot did not run
+				fmt.Fprintf(os.Stderr, "instance %d, %s, slot %s: skipped, %s by %v %s\n", in.Index, e.Job, time.UnixMilli(e.Slot).UTC().Format(time.TimeOnly), e.Reason, e.By, e.Holder)
+			}
+		},
+	})
 	if err != nil {
 		return nil, err
 	}

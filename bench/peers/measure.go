@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 )
 
@@ -40,7 +41,12 @@ func measure(ctx context.Context, i int, w work) (r result, err error) {
 	}
 	defer s.close()
 	g, err := launchAll(ctx, i, s.Addr(), w)
-	defer g.stop()
+	defer func() {
+		g.stop()
+		if r.counts.lost > 0 {
+			g.explain(r.counts.lost)
+		}
+	}()
 	if err != nil {
 		return r, err
 	}
@@ -151,6 +157,15 @@ func (g group) stop() {
 	}
 	for _, p := range g {
 		p.stop()
+	}
+}
+
+// explain shows what the instances, which have ended, said last.
+func (g group) explain(lost int) {
+	const most = 4096
+	for i, p := range g {
+		said := p.errors.String()
+		fmt.Fprintf(os.Stderr, "%d slots did not run; the end of what instance %d said:\n%s\n", lost, i, said[max(0, len(said)-most):])
 	}
 }
 
