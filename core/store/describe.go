@@ -18,7 +18,7 @@ type Description struct {
 
 	Product  string    // the store's product and version as observed, e.g. "SQLite 3.53.4"
 	Settings []Setting // safety-relevant settings as observed
-	Warnings []string  // what the operator should know; each names the setting and the remedy
+	Warnings []string  // what the operator should know; each names the setting and the remedy. The host tells it: a plugin need not log it
 	Format   int       // the store's format, from 1
 }
 

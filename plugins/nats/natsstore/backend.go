@@ -70,9 +70,6 @@ func (b *Backend) open(ctx context.Context, set settings) error {
 	if warning != "" {
 		b.about.Warnings = append(b.about.Warnings, warning)
 	}
-	for _, w := range b.about.Warnings {
-		b.log.Warn(w)
-	}
 	b.trimmer = newTrimmer(b.log, func(ctx context.Context, job string, size int) error {
 		return b.api.trim(ctx, b.settings.layout.history, b.settings.layout.job(job), size)
 	})

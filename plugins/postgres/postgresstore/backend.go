@@ -74,9 +74,6 @@ func (b *Backend) open(ctx context.Context, set settings) error {
 		claims.Close()
 		return notApplied("start", err)
 	}
-	for _, warning := range about.Warnings {
-		b.log.Warn(warning)
-	}
 	b.set, b.about, b.sql = set, about, text.statements()
 	b.claims = &caller{claims, set.callTimeout, explicit}
 	b.renewals = &caller{renewals, set.callTimeout, explicit}

@@ -66,9 +66,6 @@ func (b *Backend) start(ctx context.Context, set settings) error {
 	if err := b.prepare(ctx); err != nil {
 		return errors.Join(startError(&set.target, err), b.pools.close())
 	}
-	for _, warning := range b.about.Warnings {
-		b.log.Warn(warning)
-	}
 	return nil
 }
 
