@@ -60,6 +60,27 @@ func (f file) Newer(ctx context.Context) error {
 	return err
 }
 
+// Damage makes of one attempt after the other what no version writes. That it is
+// unfinished is left, so that the plugin can't help reading it.
+func (f file) Damage(ctx context.Context) (lines []string, err error) {
+	const of = " FROM anarchon_attempt WHERE job IN (SELECT id FROM anarchon_job WHERE namespace = ?)"
+	var n int
+	if err := f.QueryRowContext(ctx, "SELECT count(*)"+of, []byte(f.namespace)).Scan(&n); err != nil {
+		return nil, err
+	}
+	damages := []string{"status = 'nonsense'", "claim = x'00'", "lease = 0", "overlap = ''", "reason = 'because'", "handed_over = 7", "attempt = -attempt"}
+	for i := range n {
+		damage := damages[i%len(damages)]
+		_, err := f.ExecContext(ctx, "UPDATE anarchon_attempt SET "+damage+
+			" WHERE (job, slot, abs(attempt)) IN (SELECT job, slot, abs(attempt)"+of+" ORDER BY job, slot, abs(attempt) LIMIT 1 OFFSET ?)", []byte(f.namespace), i)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, fmt.Sprintf("attempt %d: %s", i, damage))
+	}
+	return lines, nil
+}
+
 // Unknown puts another value into each row: none may be lost.
 func (f file) Unknown(ctx context.Context) (lines []string, err error) {
 	tables, err := f.tables(ctx)
