@@ -137,6 +137,40 @@ func TestDamagedSchema(t *testing.T) {
 	}
 }
 
+// TestDamagedRecords: the tables take nothing that no version writes, whoever writes it,
+// so that no verb can take such a record for another.
+func TestDamagedRecords(t *testing.T) {
+	set := testSettings(t)
+	b := open(t, set)
+	now := time.Now().UnixMilli()
+	for i, end := range []store.Outcome{0, store.OutcomeSuccess, store.OutcomeReleased} {
+		job := fmt.Sprint("j", i)
+		g := mustClaim(t, b, claimOf(job, now), store.VerdictWon)
+		if end != 0 {
+			mustFinish(t, b, store.FinishRequest{Job: job, Slot: now, Token: g.Token, Outcome: end}, true)
+		}
+	}
+	a := newAdmin(t, set)
+	all := func() []string { return get[[]string](a, "SELECT array_agg(t::text ORDER BY job) FROM attempt AS t") }
+	before := all()
+	for _, damage := range []string{
+		"status = 'nonsense'", "overlap = ''", "claim = '\\x00'", "lease = 0", "attempt = -attempt", "max_attempts = 0", "counted = -1",
+		"status = 'running', handed_over = true, unfinished = true", "status = 'running', unfinished = false",
+		"status = 'failed', handed_over = false, unfinished = true",
+		"status = NULL", "claim = NULL",
+	} {
+		for row := range before {
+			_, err := a.pool.Exec(t.Context(), "UPDATE attempt SET "+damage+" WHERE job = (SELECT job FROM attempt ORDER BY job LIMIT 1 OFFSET $1)", row)
+			if state := sqlState(err); state != "23514" && state != "23502" { // check, not null
+				t.Errorf("%s in row %d: %v; want it refused", damage, row, err)
+			}
+		}
+	}
+	if after := all(); !reflect.DeepEqual(after, before) {
+		t.Errorf("the records are %q; they were %q", after, before)
+	}
+}
+
 // TestTablesInTheWay: in a schema with a table of the same name, nothing is
 // made.
 func TestTablesInTheWay(t *testing.T) {

@@ -147,7 +147,7 @@ func TestNoTableIsWalked(t *testing.T) {
 	// Many others, of which no call is.
 	a.exec(`INSERT INTO job (namespace, name, newest, last_token, history, ended, oldest)
 		SELECT 'default', convert_to('job ' || g, 'UTF8'), 40, 40, 100, 40, 1 FROM generate_series(1, 1000) g`)
-	a.exec(`INSERT INTO attempt SELECT j.id, s, s, 1000, 1000, 1, 2, 1, 3, 1, false, false, 'scheduled', 'skip', 'success', '\x00', 'i', ''
+	a.exec(`INSERT INTO attempt SELECT j.id, s, s, 1000, 1000, 1, 2, 1, 3, 1, false, false, 'scheduled', 'skip', 'success', decode(repeat('00', 16), 'hex'), 'i', ''
 		FROM job j, generate_series(1, 40) s WHERE name LIKE 'job %'::bytea`)
 	flushStats(t, a, b)
 	read := func(what string) int {

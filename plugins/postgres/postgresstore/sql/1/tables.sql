@@ -48,7 +48,15 @@ CREATE TABLE $SCHEMA.attempt (
     claim        bytea   NOT NULL,  -- the claim id, 16 bytes
     instance     bytea   NOT NULL,
     error        bytea   NOT NULL,
-    PRIMARY KEY (job, slot, attempt)
+    PRIMARY KEY (job, slot, attempt),
+    -- What no version writes, the functions need not judge.
+    CONSTRAINT attempt_whole CHECK (
+        attempt > 0 AND max_attempts > 0 AND counted >= 0 AND lease > 0
+        AND status IN ('running', 'success', 'failed', 'interrupted')
+        AND overlap IN ('skip', 'allow')
+        AND octet_length(claim) = 16
+        AND CASE WHEN status = 'running' THEN unfinished AND NOT handed_over ELSE handed_over OR NOT unfinished END
+    )
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 500);
 
 -- Each of the two partial indexes has a condition of its own, always true, which only
