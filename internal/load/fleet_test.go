@@ -70,9 +70,22 @@ func launch(t *testing.T, watchDir string, cfgs ...hostConfig) fleet {
 	return f
 }
 
+// patience is how long an instance may take for an answer, or to end. One that hangs is
+// killed, and what waits for it fails.
+const patience = 2 * time.Minute
+
+func (f fleet) hurry() (stop func() bool) {
+	return time.AfterFunc(patience, func() {
+		for _, m := range f {
+			m.cmd.Process.Kill() // an error means that it has ended
+		}
+	}).Stop
+}
+
 // ask gets a report of every instance.
 func (f fleet) ask(t *testing.T) {
 	t.Helper()
+	defer f.hurry()()
 	var wg sync.WaitGroup
 	errs := make([]error, len(f))
 	for i, m := range f {
@@ -136,6 +149,7 @@ func (f fleet) cpu(t *testing.T) (hosts, plugins time.Duration) {
 // end stops the instances gracefully.
 func (f fleet) end(t *testing.T) {
 	t.Helper()
+	defer f.hurry()()
 	for _, m := range f {
 		m.in.Close()
 	}
