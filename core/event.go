@@ -162,6 +162,13 @@ type ScheduleBroken struct {
 	Panic string // its value as text
 }
 
+// schedulerRuns: the scheduler has begun, with so many jobs. It is for the log alone, where a
+// service whose first slot is hours away would say nothing else.
+type schedulerRuns struct {
+	on   store.Description
+	jobs int
+}
+
 // Warning: something that works but should be looked at, found when a job was
 // added or the store was opened.
 type Warning struct {
@@ -192,4 +199,5 @@ func (StoreBack) event()        {}
 func (ScheduleMismatch) event() {}
 func (ScheduleBroken) event()   {}
 func (Warning) event()          {}
+func (schedulerRuns) event()    {}
 func (EventsDropped) event()    {}

@@ -82,6 +82,8 @@ func line(e Event) (msg string, attrs []slog.Attr) {
 		return "another instance plans this job by another schedule", []slog.Attr{slog.String("job", e.Job), slog.String("ours", e.Ours), slog.String("theirs", e.Theirs)}
 	case ScheduleBroken:
 		return "the schedule panicked: this instance plans the job no more", []slog.Attr{slog.String("job", e.Job), slog.String("panic", e.Panic)}
+	case schedulerRuns:
+		return "scheduler running", []slog.Attr{slog.Int("jobs", e.jobs), slog.String("store", e.on.Product), slog.Any("kind", e.on.Kind)}
 	case Warning:
 		return e.Text, jobAttr(e.Job)
 	case EventsDropped:

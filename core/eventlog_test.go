@@ -50,6 +50,7 @@ func allEvents() []Event {
 		Warning{Job: "a", Text: "the interval is short"},
 		Warning{Text: "eviction is on"},
 		EventsDropped{Count: 12},
+		schedulerRuns{on: store.Description{Product: "SQLite 3.53.4", Kind: store.KindLease}, jobs: 3},
 	}
 }
 

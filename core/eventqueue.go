@@ -68,7 +68,7 @@ func (q *eventQueue) deliver() {
 // one keeps neither the other nor later events from being told.
 func (q *eventQueue) tell(e Event) {
 	guarded(func() { logEvent(q.log, e) })
-	if q.onEvent == nil {
+	if _, ours := e.(schedulerRuns); ours || q.onEvent == nil {
 		return
 	}
 	if v := guarded(func() { q.onEvent(e) }); v != "" {

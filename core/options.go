@@ -25,7 +25,7 @@ type Options struct {
 	// Grace is how long running handlers are left alone after Run's context is
 	// done, before theirs are cancelled with [ErrStopped]. Default 0: at once.
 	Grace time.Duration
-	// Logger gets a line for each event. Default slog.Default().
+	// Logger gets a line when Run begins and one for each event. Default slog.Default().
 	Logger *slog.Logger
 	// OnEvent is called for each event, one at a time and in order, on a
 	// goroutine of its own: a callback that blocks delays later events, but no

@@ -164,6 +164,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		return fmt.Errorf("core: %w", ErrRunning)
 	}
 	s.started = true
+	s.events.put(schedulerRuns{on: s.desc, jobs: len(s.names)})
 	s.mu.Unlock()
 
 	d := &driver{

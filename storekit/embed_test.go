@@ -13,6 +13,13 @@ import (
 
 // actAsEmbedder is a service that carries two plugins and opens one of them.
 func actAsEmbedder(how string) {
+	plugin := os.Getenv(envEmbedded) != ""
+	if how == "prints" {
+		fmt.Println("hello")
+	}
+	if how == "ends" && plugin {
+		os.Exit(3)
+	}
 	if how != "forgets" {
 		Embed(newFake)
 		Embed(newModel)
@@ -67,6 +74,18 @@ func TestEmbedForgotten(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	if err == nil || !strings.Contains(string(out), `started as the embedded plugin "model" and must not open one`) || !strings.Contains(string(out), "first thing in main") {
 		t.Errorf("%s, %v", out, err)
+	}
+}
+
+// Who does anything before Embed learns what the second process is.
+func TestEmbedNotFirst(t *testing.T) {
+	for how, saw := range map[string]string{"prints": `it printed "hello"`, "ends": "exit status 3"} {
+		cmd := exec.Command(selfPath(t))
+		cmd.Env = append(os.Environ(), envActAs+"=embeds "+how)
+		out, err := cmd.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), saw) || !strings.Contains(string(out), "call storekit.Embed first thing in main") {
+			t.Errorf("%s: %v: %s", how, err, out)
+		}
 	}
 }
 

@@ -32,15 +32,27 @@ func (g *generation) handshakeError(ctx context.Context, err error) error {
 		return err
 	}
 	if line != "" {
-		return g.withWords(fmt.Errorf("it printed %q to stdout where the handshake must be: it is not an anarchon plugin, or it prints before it calls storekit.Serve", clip(line)))
+		why := "it is not an anarchon plugin, or it prints before it calls storekit.Serve"
+		if g.embedded {
+			why = embedFirst
+		}
+		return g.withWords(fmt.Errorf("it printed %q to stdout where the handshake must be: %s", clip(line), why))
 	}
 	select {
 	case <-g.proc.done:
-		return g.withWords(fmt.Errorf("it ended before the handshake (%s): is it an anarchon plugin?", g.proc.exitText))
+		why := "is it an anarchon plugin?"
+		if g.embedded {
+			why = embedFirst
+		}
+		return g.withWords(fmt.Errorf("it ended before the handshake (%s): %s", g.proc.exitText, why))
 	case <-time.After(outputGrace):
 		return g.withWords(err)
 	}
 }
+
+// embedFirst is what the author of a service that carries its plugin must know.
+const embedFirst = "call storekit.Embed first thing in main, whatever the arguments, and before anything is printed: " +
+	"this program is started a second time to be the plugin, without its arguments and without its environment"
 
 func (g *generation) withWords(err error) error {
 	if words := g.log.lastWords(); words != "" {

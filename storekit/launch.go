@@ -21,6 +21,7 @@ import (
 type launcher struct {
 	name, path string
 	shown      string // for path, in messages
+	embedded   bool   // path is this program's own file
 	env        []string
 	config     json.RawMessage
 	sum        string // SHA-256 of the file; "" for any
@@ -38,6 +39,8 @@ type generation struct {
 	info   Info
 	dir    *socketDir
 	born   time.Time // when it was ready
+
+	embedded bool // it is this program's own file
 
 	probing atomic.Bool // its health is being asked
 }
@@ -74,7 +77,7 @@ func (l *launcher) meet(ctx context.Context) (*generation, error) {
 	}
 	log := &hostLog{queue: l.log}
 	proc := newProcess(l.path, BinaryPrefix+l.name, log)
-	g := &generation{proc: proc, log: log, dir: dir, client: l.newPluginClient(ctx, proc, dir.path)}
+	g := &generation{embedded: l.embedded, proc: proc, log: log, dir: dir, client: l.newPluginClient(ctx, proc, dir.path)}
 	conn, err := g.connect(ctx)
 	if err == nil && l.mutualTLS && !offersTLS(proc.firstLine()) {
 		err = errors.New("it offers no TLS, which MutualTLS asks for")

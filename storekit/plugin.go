@@ -136,7 +136,7 @@ func newLauncher(name string, p Plugin) (launcher, error) {
 	}
 	l.path, l.shown, l.env = path, path, pluginEnv(p.Env, levelOf(p.Logger))
 	if carried {
-		l.shown, l.env = "embedded", append(l.env, envEmbedded+"="+p.target())
+		l.embedded, l.shown, l.env = true, "embedded", append(l.env, envEmbedded+"="+p.target())
 	}
 	l.config, err = encodeConfig(p.Config)
 	return l, err
