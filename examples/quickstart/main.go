@@ -42,7 +42,7 @@ func serve(ctx context.Context) error {
 		Name:     "hello",
 		Schedule: core.Every(5 * time.Second),
 		// Well below the interval, so that a crashed run is taken over before the next is due.
-		Timing: core.Timing{Lease: 3 * time.Second},
+		Timing: core.Timing{Lease: 2 * time.Second},
 		Handler: func(ctx context.Context, run core.Run) error {
 			fmt.Printf("run of %s, attempt %d\n", run.ScheduledAt.Format(time.TimeOnly), run.Attempt)
 			select {
