@@ -64,13 +64,7 @@ says PARTIAL); 1: the plugin does not conform, or could not be judged.`,
 			if o.explain != "" {
 				return explain(cmd.OutOrStdout(), o.explain)
 			}
-			if o.path = args[0]; !exists(o.path) {
-				root, err := moduleRoot()
-				if err != nil {
-					return err
-				}
-				o.path = pluginPath(o.path, root)
-			}
+			o.path = args[0]
 			return o.judge(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -97,6 +91,15 @@ func (o conformOptions) judge(ctx context.Context, out, errs io.Writer) error {
 	options := map[string]string{}
 	for k, v := range config {
 		options[k] = fmt.Sprint(v)
+	}
+	if !exists(o.path) {
+		root, err := moduleRoot()
+		if err != nil {
+			return err
+		}
+		if o.path, err = pluginPath(o.path, root); err != nil {
+			return err
+		}
 	}
 	if o.seed == 0 {
 		o.seed = rand.Uint64()

@@ -95,9 +95,6 @@ func (s *stage) spawn(name string) error {
 	}
 	cmd := exec.Command(self, "demo", "instance", "--name", name, "--json", "--lifeline",
 		"--lease", demoLease.String(), "--heartbeat", demoHeartbeat.String(), "--plugin", s.plugin.Path, "--config", "path="+s.db)
-	if s.plugin.Path == "" {
-		cmd.Args = append(cmd.Args, "--plugin", s.plugin.Name)
-	}
 	for _, j := range s.jobs {
 		cmd.Args = append(cmd.Args, "--job", j.String())
 	}

@@ -23,14 +23,9 @@ func choosePlugin(ctx context.Context, named, dir string) (storekit.Plugin, erro
 	if strings.ContainsRune(named, filepath.Separator) {
 		return storekit.Plugin{Path: named}, nil
 	}
-	dirs := filepath.SplitList(os.Getenv("ANARCHON_PLUGIN_DIR"))
-	if self, err := os.Executable(); err == nil {
-		dirs = append(dirs, filepath.Dir(self))
-	}
-	for _, d := range dirs {
-		if _, err := os.Stat(filepath.Join(d, "anarchon-plugin-"+named)); err == nil {
-			return storekit.Plugin{Name: named}, nil
-		}
+	file, missing := builtPluginFile(named)
+	if missing == nil {
+		return storekit.Plugin{Path: file}, nil
 	}
 	root, err := moduleRoot()
 	if err != nil {
@@ -38,7 +33,7 @@ func choosePlugin(ctx context.Context, named, dir string) (storekit.Plugin, erro
 	}
 	source := filepath.Join(root, "plugins", named)
 	if root == "" || !isDir(source) {
-		return storekit.Plugin{Name: named}, nil
+		return storekit.Plugin{}, missing
 	}
 	binary := filepath.Join(dir, "anarchon-plugin-"+named)
 	fmt.Fprintf(os.Stderr, "building the %s plugin …\n", named)
@@ -50,6 +45,52 @@ func choosePlugin(ctx context.Context, named, dir string) (storekit.Plugin, erro
 		return storekit.Plugin{}, fmt.Errorf("the %s plugin does not build (%w); the SQLite plugin needs a C compiler:\n%s", named, err, bytes.TrimSpace(out))
 	}
 	return storekit.Plugin{Path: binary}, nil
+}
+
+// builtPluginFile returns the file of the built plugin of that name, where storekit
+// looks for it too. Its error is in the words of the command line: storekit's own is for
+// whoever writes a service.
+func builtPluginFile(named string) (string, error) {
+	dirs := filepath.SplitList(os.Getenv("ANARCHON_PLUGIN_DIR"))
+	if self, err := os.Executable(); err == nil {
+		dirs = append(dirs, filepath.Dir(self))
+	}
+	var tried []string
+	for _, d := range dirs {
+		for _, name := range []string{storekit.BinaryPrefix + named, named} {
+			file, err := filepath.Abs(filepath.Join(d, name))
+			if err != nil {
+				return "", err
+			}
+			why := unfit(file)
+			if why == "" {
+				return file, nil
+			}
+			if name != named || exists(file) {
+				tried = append(tried, "\t"+file+": "+why)
+			}
+		}
+	}
+	return "", fmt.Errorf("plugin %q is not found; looked for\n%s\n"+
+		"give -plugin PATH (plugin and conform take PATH as their argument), put %s%s beside anarchon, "+
+		"set $ANARCHON_PLUGIN_DIR to the directory where it is, or run inside a checkout of anarchon, where the plugin is built from its source",
+		named, strings.Join(tried, "\n"), storekit.BinaryPrefix, named)
+}
+
+// unfit says why a file can't be a plugin, "" if it can.
+func unfit(file string) string {
+	info, err := os.Stat(file)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "there is no such file"
+	case err != nil:
+		return err.Error()
+	case !info.Mode().IsRegular():
+		return "it is not a file"
+	case info.Mode().Perm()&0o111 == 0:
+		return "it is not executable (chmod +x)"
+	}
+	return ""
 }
 
 func exists(path string) bool {

@@ -221,26 +221,27 @@ func (f *scenarioFlags) stages() ([]scenarios.Options, error) {
 	}
 	var all []scenarios.Options
 	for _, p := range plugins {
+		path, err := pluginPath(p, root)
+		if err != nil {
+			return nil, err
+		}
 		for _, v := range variants {
-			all = append(all, scenarios.Options{Path: pluginPath(p, root), Variant: v, Config: config, Host: scenarioHost})
+			all = append(all, scenarios.Options{Path: path, Variant: v, Config: config, Host: scenarioHost})
 		}
 	}
 	return all, nil
 }
 
 // pluginPath is where a plugin lies that may be given by its name: its source in the
-// module, or its binary beside this program.
-func pluginPath(named, root string) string {
+// module, or a built one.
+func pluginPath(named, root string) (string, error) {
 	if strings.ContainsRune(named, filepath.Separator) {
-		return named
+		return named, nil
 	}
 	if dir := filepath.Join(root, "plugins", named); root != "" && isDir(dir) {
-		return dir
+		return dir, nil
 	}
-	if self, err := os.Executable(); err == nil {
-		return filepath.Join(filepath.Dir(self), "anarchon-plugin-"+named)
-	}
-	return named
+	return builtPluginFile(named)
 }
 
 // scenarioHost is the command of an instance: this program.
