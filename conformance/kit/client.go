@@ -71,6 +71,7 @@ func (c *Client) TryClaimContext(ctx context.Context, req store.ClaimRequest) (C
 	a, span, err := call(ctx, c, func() string { return showClaim(req) }, showClaimed, func(ctx context.Context) (store.ClaimAnswer, error) {
 		return c.process.Claim(ctx, req)
 	})
+	c.has("Claim", true, err)
 	if err == nil {
 		c.sane(checkClaimed(req, a, c.run.Leases()))
 	}
@@ -92,6 +93,7 @@ func (c *Client) TryHeartbeatContext(ctx context.Context, req store.HeartbeatReq
 	a, span, err := call(ctx, c, func() string { return showHeartbeat(req) }, showBeaten, func(ctx context.Context) (store.HeartbeatAnswer, error) {
 		return c.process.Heartbeat(ctx, req)
 	})
+	c.has("Heartbeat", c.run.Leases(), err)
 	return Beaten{a, span}, err
 }
 
@@ -110,6 +112,7 @@ func (c *Client) TryFinishContext(ctx context.Context, req store.FinishRequest) 
 	a, span, err := call(ctx, c, func() string { return showFinish(req) }, showFinished, func(ctx context.Context) (store.FinishAnswer, error) {
 		return c.process.Finish(ctx, req)
 	})
+	c.has("Finish", c.run.Leases() || req.Outcome != store.OutcomeReleased, err)
 	return Finished{a, span}, err
 }
 
@@ -123,6 +126,7 @@ func (c *Client) TryUnfinished(jobs ...string) (Listed, error) {
 	a, span, err := call(c.run.ctx, c, func() string { return fmt.Sprintf("unfinished of %d jobs", len(jobs)) }, showListed, func(ctx context.Context) (store.UnfinishedAnswer, error) {
 		return c.process.Unfinished(ctx, store.UnfinishedRequest{Jobs: jobs})
 	})
+	c.has("Unfinished", c.run.Leases(), err)
 	if err == nil {
 		c.sane(checkListed(a))
 	}
@@ -139,6 +143,7 @@ func (c *Client) TryHistory(req store.HistoryRequest) (Page, error) {
 	a, span, err := call(c.run.ctx, c, func() string { return showHistory(req) }, showPage, func(ctx context.Context) (store.HistoryAnswer, error) {
 		return c.process.History(ctx, req)
 	})
+	c.has("History", c.run.Description().History, err)
 	if err == nil {
 		c.sane(checkPage(req, a))
 	}
@@ -161,6 +166,13 @@ func (c *Client) Describe() store.Description {
 		d, _, err := call(c.run.ctx, c, func() string { return "describe" }, func(d store.Description) string { return d.Product }, c.process.Describe)
 		return d, err
 	})
+}
+
+// has remembers that the subject does not have a verb that it needs.
+func (c *Client) has(verb string, needed bool, err error) {
+	if needed && errors.Is(err, store.ErrUnsupported) {
+		c.run.lacksVerb(verb)
+	}
 }
 
 // insist asks until there is an answer, as long as the error says that nothing

@@ -29,6 +29,8 @@ type Run struct {
 	rand    *rand.Rand
 	outcome Outcome // 0 while undecided
 	reason  string
+	shown   bool   // the reason shows the calls that matter
+	missing string // a verb that the subject's kind needs and that it does not have
 	figures []Figure
 	files   []File
 	pooled  []Process // to give back
@@ -193,6 +195,21 @@ func (r *Run) Inconclusive(format string, args ...any) {
 	runtime.Goexit()
 }
 
+// ShowsCalls says that what the check says next shows the calls that matter: the
+// last ones, which a failure shows otherwise, would only bury them.
+func (r *Run) ShowsCalls() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.shown = true
+}
+
+// lacksVerb remembers that the subject does not have a verb that its kind needs.
+func (r *Run) lacksVerb(verb string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.missing = verb
+}
+
 // end decides the check; the first decision stays. What is seen after the
 // check's time is over proves nothing.
 func (r *Run) end(o Outcome, reason string) {
@@ -247,9 +264,13 @@ func (r *Run) close() Result {
 			r.suite.pool.put(p)
 		}
 	}
+	if r.missing != "" { // nothing else that it saw has a cause of its own
+		res.Check.Causes = r.missing + " is not implemented yet: the plugin answers that it does not have this verb (storekit.Unimplemented does, for all that a backend has not written)"
+	}
+	shown := r.shown
 	r.mu.Unlock()
 
-	if res.Outcome.Bad() {
+	if res.Outcome.Bad() && !shown {
 		res.Calls = r.trace.last()
 	}
 	closeAll(killed) // it has nothing left to close well

@@ -121,6 +121,57 @@ func TestFailureTellsTheCalls(t *testing.T) {
 	}
 }
 
+// A check that shows the calls that matter is not buried under the last ones.
+func TestFailureThatShowsItsCalls(t *testing.T) {
+	c := winOnce
+	c.Do = func(r *kit.Run) {
+		r.Open(1)[0].Win(r.Ask(r.Job("j"), 0, "a"))
+		r.ShowsCalls()
+		r.Fatalf("a table of calls")
+	}
+	res := with(t, &fake{}, c)
+	want(t, res, kit.Fail, "a table of calls")
+	if len(res.Calls) > 0 || strings.Contains(res.Text(), "calls:") {
+		t.Errorf("the last calls are shown:\n%s", res.Text())
+	}
+}
+
+// What usually makes a check fail is not what makes it fail if a verb is not there
+// yet; where the kind does not need the verb, nothing is missing.
+func TestVerbThatIsNotWritten(t *testing.T) {
+	c := winOnce
+	c.Causes = "the moon"
+	res := with(t, &fake{claim: func(context.Context, store.Store, store.ClaimRequest) (store.ClaimAnswer, error) {
+		return store.ClaimAnswer{}, store.ErrUnsupported
+	}}, c)
+	want(t, res, kit.Fail, "not supported by this backend")
+	if text := res.Text(); !strings.Contains(text, "usual causes: Claim is not implemented yet: ") || strings.Contains(text, "the moon") {
+		t.Errorf("the text is:\n%s", text)
+	}
+
+	claimOnly := &fake{}
+	claimOnly.once.Do(func() { claimOnly.all = model.New(model.Options{ClaimOnly: &model.ClaimOnly{}}) })
+	c.Do = func(r *kit.Run) {
+		p := r.Open(1)[0]
+		g := p.Win(r.Ask(r.Job("j"), 0, "a"))
+		for verb, err := range map[string]error{
+			"heartbeat": second(p.TryHeartbeat(g.Beat(kit.Long))), "released": second(p.TryFinish(g.End(store.OutcomeReleased, ""))), "unfinished": second(p.TryUnfinished()),
+		} {
+			if !errors.Is(err, store.ErrUnsupported) {
+				r.Inconclusive("%s: want the error %q, got %v", verb, store.ErrUnsupported, err)
+			}
+		}
+		r.Fatalf("on purpose")
+	}
+	res = with(t, claimOnly, c)
+	want(t, res, kit.Fail, "on purpose")
+	if text := res.Text(); !strings.Contains(text, "usual causes: the moon") {
+		t.Errorf("the text is:\n%s", text)
+	}
+}
+
+func second[A any](_ A, err error) error { return err }
+
 // hang waits for release, whatever its context says.
 func hang(release chan struct{}) func(context.Context, store.Store, store.ClaimRequest) (store.ClaimAnswer, error) {
 	return func(context.Context, store.Store, store.ClaimRequest) (store.ClaimAnswer, error) {
