@@ -106,13 +106,14 @@ func (c *certification) measure(ctx context.Context, p storekit.Plugin) error {
 		return err
 	}
 	c.id = "certify-" + store.NewClaimID().String()[:12]
-	p.Config = inNamespace(lookOnly(p.Config, found), found, c.id)
-	fmt.Fprintf(c.progress, "all that is written is in namespaces that begin with %s\n", c.id)
+	given := p.Config
+	p.Config = inNamespace(lookOnly(given, found), found, c.id)
 	plugin, d, err := openToMeasure(ctx, p)
 	if err != nil {
-		return err
+		return openRemedy(err, given, found, doesNotCreate)
 	}
 	defer plugin.Close()
+	fmt.Fprintf(c.progress, "all that is written is in namespaces that begin with %s\n", c.id)
 	c.product = d.Product
 	if c.windows, err = c.thatSet(ctx, p, found, storekit.TypeDuration, d.Memory.Window.String(), func(m store.Memory) bool { return m.Window != d.Memory.Window }); err != nil {
 		return err

@@ -32,11 +32,56 @@ func (s *storeFlags) add(cmd *cobra.Command) {
 // there, where it has the option to (create) and the user does not say otherwise: a
 // slip in a path must not make a database.
 func lookOnly(config map[string]any, found storekit.Inspection) map[string]any {
-	_, given := config["create"]
-	if given || !slices.ContainsFunc(found.Options, func(o storekit.Option) bool { return o.Name == "create" }) {
+	if !createIsOurs(config, found) {
 		return config
 	}
 	return with(config, "create", "false")
+}
+
+// createIsOurs tells if lookOnly sets the option create: the plugin has it, and the user
+// did not give it.
+func createIsOurs(config map[string]any, found storekit.Inspection) bool {
+	_, given := config["create"]
+	return !given && slices.ContainsFunc(found.Options, func(o storekit.Option) bool { return o.Name == "create" })
+}
+
+// What commands say of a store that is not there.
+const (
+	onlyLooks     = "there is no store there, and this command only looks: it makes none"
+	doesNotCreate = "this command does not create a store; add -config create=true"
+)
+
+// openRemedy adds to why a plugin did not open its store what to change on the command
+// line: the required options that config lacks, and what to know, in the words given, of
+// a store that create=false forbids to make, if the command said so and not the user.
+func openRemedy(err error, config map[string]any, found storekit.Inspection, noStore string) error {
+	if err == nil {
+		return nil
+	}
+	var lacking []string
+	for _, o := range found.Options {
+		if _, given := config[o.Name]; o.Required && !given {
+			lacking = append(lacking, "-config "+o.Name+"="+placeholder(o.Name))
+		}
+	}
+	switch {
+	case len(lacking) > 0:
+		return fmt.Errorf("%w; give %s", err, strings.Join(lacking, " "))
+	case createIsOurs(config, found) && strings.Contains(err.Error(), "create=false"):
+		return fmt.Errorf("%w; %s", err, noStore)
+	}
+	return err
+}
+
+// placeholder stands for an option's value.
+func placeholder(option string) string {
+	switch option {
+	case "path":
+		return "FILE"
+	case "url":
+		return "URL"
+	}
+	return "…"
 }
 
 // open opens the store to look into it and gives it to use.
@@ -46,10 +91,11 @@ func (s *storeFlags) open(ctx context.Context, use func(context.Context, *storek
 		if err != nil {
 			return err
 		}
-		p.Config = lookOnly(p.Config, found)
+		given := p.Config
+		p.Config = lookOnly(given, found)
 		plugin, err := storekit.Open(ctx, p)
 		if err != nil {
-			return err
+			return openRemedy(err, given, found, onlyLooks)
 		}
 		defer plugin.Close()
 		desc, err := plugin.Describe(ctx)

@@ -156,20 +156,44 @@ func (w *lineWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestLookingMakesNothing: a slip in a path makes no database.
+// TestLookingMakesNothing: a slip in a path makes no database, and whoever meant no slip
+// is told that the command makes none, or how it does.
 func TestLookingMakesNothing(t *testing.T) {
 	plugin, err := sqlitePlugin()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, command := range []string{"runs -plugin", "doctor -plugin", "certify -plugin", "plugin info"} {
+	for command, remedy := range map[string]string{
+		"runs -plugin": onlyLooks, "doctor -plugin": onlyLooks, "plugin info": onlyLooks, "certify -plugin": doesNotCreate,
+	} {
 		path := filepath.Join(t.TempDir(), "slip.db")
-		code, _, errs := said(t, append(strings.Fields(command), plugin, "-config", "path="+path)...)
-		if code != exitFailed || !strings.Contains(errs, "there is no such file") {
+		args := append(strings.Fields(command), plugin, "-config", "path="+path)
+		code, _, errs := said(t, args...)
+		if code != exitFailed || !strings.Contains(errs, "there is no such file") || !strings.HasSuffix(errs, remedy+"\n") {
 			t.Errorf("%s: exit code %d, %s", command, code, errs)
+		}
+		if strings.Contains(errs, "all that is written") {
+			t.Errorf("%s says where it writes, and writes nothing: %s", command, errs)
+		}
+		if code, _, errs = said(t, append(args, "-config", "create=false")...); code != exitFailed || strings.Contains(errs, remedy) {
+			t.Errorf("%s, create=false by the user: exit code %d, %s", command, code, errs)
 		}
 		if _, err := os.Stat(path); !os.IsNotExist(err) {
 			t.Errorf("%s made the file: %v", command, err)
+		}
+	}
+}
+
+// TestLackingOption: a required option that is not given is asked for as one types it.
+func TestLackingOption(t *testing.T) {
+	plugin, err := sqlitePlugin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"runs -plugin", "doctor -plugin", "certify -plugin", "plugin info -config busyTimeout=1s"} {
+		code, _, errs := said(t, append(strings.Fields(command), plugin)...)
+		if code != exitFailed || !strings.Contains(errs, `option "path" is required`) || !strings.HasSuffix(errs, "; give -config path=FILE\n") {
+			t.Errorf("%s: exit code %d, %s", command, code, errs)
 		}
 	}
 }

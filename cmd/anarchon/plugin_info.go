@@ -139,10 +139,11 @@ func inspect(ctx context.Context, p storekit.Plugin) (*pluginReport, error) {
 	if len(p.Config) == 0 && len(found.Options) > 0 {
 		return r, nil
 	}
-	p.Config = lookOnly(p.Config, found)
+	given := p.Config
+	p.Config = lookOnly(given, found)
 	plugin, err := storekit.Open(ctx, p)
 	if err != nil {
-		return nil, err
+		return nil, openRemedy(err, given, found, onlyLooks)
 	}
 	defer plugin.Close()
 	d, err := plugin.Describe(ctx)
