@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,6 +75,15 @@ func TestHTML(t *testing.T) {
 	// It loads nothing, and runs nothing.
 	if found := regexp.MustCompile(`(?i)https?:|<script|<link|<img|url\(|@import`).FindString(page.String()); found != "" {
 		t.Errorf("the page has %q", found)
+	}
+}
+
+// The marks that are there are explained, and no others.
+func TestLegend(t *testing.T) {
+	h := story()
+	h.Ops = h.Ops[:1] // a claim that was won
+	if first, _, _ := strings.Cut(history.Ladder(h), "\n"); first != "C claim; + it changed the store" {
+		t.Errorf("it says %q", first)
 	}
 }
 

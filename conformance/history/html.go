@@ -27,7 +27,7 @@ func HTML(w io.Writer, h *History) error {
 
 // drawing is what the page shows; places are in pixels.
 type drawing struct {
-	About         string
+	About, Legend string
 	Kind          store.Kind
 	Width, Height int
 	Columns       []drawnColumn
@@ -73,6 +73,7 @@ func newDrawing(h *History) *drawing {
 		d.Width, d.Height = columnWidth, headHeight
 		return d
 	}
+	d.Legend = legend(ops)
 	scale := newScale(ops)
 	lanes := slotsOf(ops)
 	d.Height = scale.foot() + rowHeight

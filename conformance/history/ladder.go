@@ -10,7 +10,8 @@ import (
 
 // Ladder draws a history as text: a line per call, in the order of the calls, with a
 // column per process. A call's mark stands in its process's column; what it was, and
-// what came of it, on the right. Times count in milliseconds from the first call.
+// what came of it, on the right; a line above says what the marks mean. Times count in
+// milliseconds from the first call.
 func Ladder(h *History) string {
 	ops := slices.Clone(h.Ops)
 	slices.SortStableFunc(ops, byCall)
@@ -20,7 +21,11 @@ func Ladder(h *History) string {
 	columns := processes(ops)
 	begin := ops[0].Call
 	var b strings.Builder
-	fmt.Fprintf(&b, "%10s %10s  ", "called", "returned")
+	b.WriteString(legend(ops))
+	if len(columns) > 1 {
+		b.WriteString("; · a call of another process")
+	}
+	fmt.Fprintf(&b, "\n%10s %10s  ", "called", "returned")
 	for _, c := range columns {
 		fmt.Fprintf(&b, "%-*s ", width(c), c)
 	}
@@ -66,8 +71,7 @@ func processes(ops []*Op) []string {
 
 func width(column string) int { return max(2, utf8.RuneCountInString(column)) }
 
-// mark is the call in a sign: C claim, H heartbeat, F finish, R recall; a plus for one
-// that changed the store, a question mark for one that may have.
+// mark is the call in a sign; see [legend].
 func (o *Op) mark() string {
 	verb := "R"
 	switch {
@@ -85,4 +89,22 @@ func (o *Op) mark() string {
 		return verb + "+"
 	}
 	return verb
+}
+
+// legend says what the marks of these calls mean.
+func legend(ops []*Op) string {
+	explain := func(all [][2]string) string {
+		var said []string
+		for _, x := range all {
+			if slices.ContainsFunc(ops, func(o *Op) bool { return strings.Contains(o.mark(), x[0]) }) {
+				said = append(said, x[0]+" "+x[1])
+			}
+		}
+		return strings.Join(said, ", ")
+	}
+	text := explain([][2]string{{"C", "claim"}, {"H", "heartbeat"}, {"F", "finish"}, {"R", "recall"}})
+	if signs := explain([][2]string{{"+", "it changed the store"}, {"?", "it may have changed it"}}); signs != "" {
+		text += "; " + signs
+	}
+	return text
 }
