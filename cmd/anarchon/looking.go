@@ -66,9 +66,9 @@ func openRemedy(err error, config map[string]any, found storekit.Inspection, noS
 	}
 	switch {
 	case len(lacking) > 0:
-		return fmt.Errorf("%w; give %s", err, strings.Join(lacking, " "))
+		return fmt.Errorf("%w\ngive %s", err, strings.Join(lacking, " "))
 	case createIsOurs(config, found) && strings.Contains(err.Error(), "create=false"):
-		return fmt.Errorf("%w; %s", err, noStore)
+		return fmt.Errorf("%w\n%s", err, noStore)
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -88,7 +89,7 @@ func TestRuns(t *testing.T) {
 	}
 	for _, want := range []string{
 		"Unfinished runs (times in UTC):", `"host\x1b[31m"`, "n, newest first (times in UTC):", `"first line\nsecond"`, "running", "failed",
-		"none: this store, in this namespace, remembers no run of it.",
+		"none: no run of it is known in this store and namespace; is the name right?",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the output lacks %q", want)
@@ -99,6 +100,26 @@ func TestRuns(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Logf("%s", out)
+	}
+}
+
+// TestRunsOfNothing: where nothing runs and no job is named, the next step is told, but
+// not to a program.
+func TestRunsOfNothing(t *testing.T) {
+	plugin, err := sqlitePlugin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"runs", "-plugin", plugin, "-config", "path=" + filepath.Join(t.TempDir(), "new.db"), "-config", "create=true"}
+	const hint = "Name jobs to see their history: anarchon runs … JOB"
+	for _, c := range []struct {
+		more []string
+		want bool
+	}{{nil, true}, {[]string{"n"}, false}, {[]string{"-json"}, false}} {
+		code, out, errs := said(t, append(slices.Clone(args), c.more...)...)
+		if code != exitOK || strings.Contains(out, hint) != c.want {
+			t.Errorf("%q: exit code %d, %s%s", c.more, code, out, errs)
+		}
 	}
 }
 
@@ -169,7 +190,7 @@ func TestLookingMakesNothing(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "slip.db")
 		args := append(strings.Fields(command), plugin, "-config", "path="+path)
 		code, _, errs := said(t, args...)
-		if code != exitFailed || !strings.Contains(errs, "there is no such file") || !strings.HasSuffix(errs, remedy+"\n") {
+		if code != exitFailed || !strings.Contains(errs, "there is no such file") || !strings.HasSuffix(errs, "\n"+remedy+"\n") {
 			t.Errorf("%s: exit code %d, %s", command, code, errs)
 		}
 		if strings.Contains(errs, "all that is written") {
@@ -192,7 +213,7 @@ func TestLackingOption(t *testing.T) {
 	}
 	for _, command := range []string{"runs -plugin", "doctor -plugin", "certify -plugin", "plugin info -config busyTimeout=1s"} {
 		code, _, errs := said(t, append(strings.Fields(command), plugin)...)
-		if code != exitFailed || !strings.Contains(errs, `option "path" is required`) || !strings.HasSuffix(errs, "; give -config path=FILE\n") {
+		if code != exitFailed || !strings.Contains(errs, `option "path" is required`) || !strings.HasSuffix(errs, "\ngive -config path=FILE\n") {
 			t.Errorf("%s: exit code %d, %s", command, code, errs)
 		}
 	}

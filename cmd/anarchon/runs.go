@@ -89,6 +89,9 @@ func (o runsOptions) show(ctx context.Context, out io.Writer, s store.Store, d s
 		if err := o.printUnfinished(out, ans.Runs); err != nil {
 			return err
 		}
+		if len(ans.Runs) == 0 && len(o.jobs) == 0 && d.History && !o.json {
+			fmt.Fprintln(out, "A store does not list its jobs. Name jobs to see their history: anarchon runs … JOB")
+		}
 	} else if len(o.jobs) == 0 {
 		return usageError{errors.New("a claim-only backend does not list unfinished runs; name the jobs whose history you want")}
 	}
@@ -210,7 +213,7 @@ func (o runsOptions) printHistory(out io.Writer, job string, attempts []store.At
 		return nil
 	}
 	if len(attempts) == 0 {
-		_, err := fmt.Fprintf(out, "%s: this store, in this namespace, remembers no run of it.\n", plain(job))
+		_, err := fmt.Fprintf(out, "%s: no run of it is known in this store and namespace; is the name right?\n", plain(job))
 		return err
 	}
 	fmt.Fprintf(out, "%s, newest first (times in %s):\n", plain(job), zoneName(o.loc))
