@@ -29,7 +29,7 @@ func memory() []kit.Check {
 		ID:       "memory/age",
 		Promises: []string{"R-MEMORY-1"},
 		Says:     "slots that were run are claimed again after a while (as long as is declared, if the run is given that much time) and none is granted; nor is one that was left running, on a claim-only store",
-		Causes:   "keys that expire; a sweeper; the window counted from the slot instead of from the grant",
+		Causes:   "keys that expire; a sweeper; a trim or a compaction that counts the runs of all jobs, among which others ran meanwhile; the window counted from the slot instead of from the grant",
 		Do:       memoryAge,
 	}, {
 		ID:       "memory/unfinished",
@@ -72,6 +72,7 @@ func grantedSlots(r *kit.Run) {
 			r.Fatalf("a claim-only store answered superseded")
 		}
 	}
+	r.Figure("slots of one job that are remembered", "%d; not tried beyond", n)
 }
 
 func newestRemembered(r *kit.Run) {
@@ -157,13 +158,14 @@ func unfinishedOutlast(r *kit.Run) {
 }
 
 func otherJobsMemory(r *kit.Run) {
+	const runs = 50 // of each busy job
 	p := r.Open(4)
 	quiet := r.Job("quiet")
 	g := p[0].Win(r.Ask(quiet, 0, "a"))
 	p[0].Record(g, store.OutcomeSuccess, "")
 	r.Parallel(len(p), func(i int) {
 		busy := r.Job(fmt.Sprintf("busy%d", i))
-		for slot := range 50 {
+		for slot := range runs {
 			req := r.Ask(busy, slot, "b")
 			req.HistorySize = 1 + 3*i
 			g := p[i].Win(req)
@@ -177,4 +179,5 @@ func otherJobsMemory(r *kit.Run) {
 	if r.Description().History {
 		wantAttempt(r, p[1], quiet, g, store.StatusSuccess, false)
 	}
+	r.Figure("other jobs' runs", "%d; not tried beyond", runs*len(p))
 }

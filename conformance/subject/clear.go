@@ -49,6 +49,14 @@ func (p *Plugin) remember(config map[string]any) {
 	p.opened[string(text)] = config
 }
 
+// clearLacks says why what was left can't be removed.
+func (v Variant) clearLacks() string {
+	if len(v.Tamper) == 0 {
+		return `the plugin's settings name no program that removes it ("tamper", with "clear: true")`
+	}
+	return `the plugin's settings don't say that the program of "tamper" removes it when its argument is clear or drop; teach it that, and set "clear: true"`
+}
+
 // clearLimit bounds the clearing of all that was opened.
 const clearLimit = 2 * time.Minute
 
@@ -63,7 +71,7 @@ func (p *Plugin) clear() (complaints []string) {
 		return nil
 	}
 	if !p.variant.Clear {
-		p.logger.Warn("what the suite wrote is left in the store: the plugin's settings name no program that removes it (clear)")
+		p.logger.Warn("what the suite wrote is left in the store: " + p.variant.clearLacks())
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), clearLimit)

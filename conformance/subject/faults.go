@@ -37,8 +37,12 @@ func (p *Plugin) Lacks(need kit.Needs) string {
 			return `not covered: the plugin's settings don't say by which options a store is one that nobody has used ("fresh")`
 		}
 	case kit.NeedDamage:
-		if !p.variant.Damage {
-			return `not covered: the plugin's settings name no program that makes what its store holds unreadable ("damage")`
+		switch {
+		case p.variant.Damage:
+		case len(p.variant.Tamper) > 0:
+			return `not covered: the plugin's settings don't say that the program of "tamper" makes what the store holds unreadable when its argument is damage; teach it that, and set "damage: true"`
+		default:
+			return `not covered: the plugin's settings name no program that makes what its store holds unreadable ("tamper", with "damage: true")`
 		}
 	case kit.NeedTamper:
 		if len(p.variant.Tamper) == 0 {
