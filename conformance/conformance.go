@@ -37,9 +37,18 @@ type Options struct {
 // begin when the test function that called Run returns.
 func Run(t *testing.T, o Options) {
 	t.Helper()
-	run(t, o, func(id string, seed uint64) string {
-		return fmt.Sprintf("go test -run '%s/%s$', with Options.Seed %d", t.Name(), id, seed)
-	})
+	run(t, o, func(id string, seed uint64) string { return o.again(t.Name(), id, seed) })
+}
+
+// again says how to repeat a check of a test. The command takes the seed without a
+// change of the test.
+func (o Options) again(test, id string, seed uint64) string {
+	return fmt.Sprintf("go test -run '%s/%s$', with Options.Seed %d\n     or:  %s", test, id, seed, o.subject().Again(id, seed))
+}
+
+// subject says which plugin is opened, and how.
+func (o Options) subject() subject.Options {
+	return subject.Options{Path: o.Plugin, Variant: o.Variant, Config: o.Config}
 }
 
 // run is Run; again is the command that repeats a check.
@@ -53,7 +62,9 @@ func run(t *testing.T, o Options, again func(id string, seed uint64) string) {
 	out.printf("conformance of %s, seed %d: finding, building and opening the plugin", o.Plugin, o.Seed)
 	t.Attr("subject", label(o.Plugin, o.Variant)) // for readers of go test -json: which run was it?
 	words := &pluginLog{}
-	p, err := subject.Load(ctx, subject.Options{Path: o.Plugin, Variant: o.Variant, Config: o.Config, Logger: words.logger()})
+	opens := o.subject()
+	opens.Logger = words.logger()
+	p, err := subject.Load(ctx, opens)
 	if err != nil {
 		t.Fatalf("error: %v\n%s", err, failed(label(o.Plugin, o.Variant), "no check: error: "+err.Error()))
 	}
