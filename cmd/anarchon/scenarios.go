@@ -106,6 +106,7 @@ func (f *scenarioFlags) run(ctx context.Context, out io.Writer) error {
 }
 
 func (f *scenarioFlags) play(ctx context.Context, out io.Writer, stages []*scenarios.Stage, chosen []*scenarios.Scenario, t scenarios.Timing) error {
+	fmt.Fprintf(out, "%s\n\n", scenarios.Times)
 	var results []*scenarios.Result
 	scenarios.Perform(ctx, stages, chosen, t, f.parallel, func(r *scenarios.Result) {
 		results = append(results, r)

@@ -9,6 +9,14 @@ import (
 	"github.com/anarchon-go/anarchon/internal/hostprog"
 )
 
+// of names the job of expectations, for a scenario that has several.
+func of(job string, all ...Expectation) []Expectation {
+	for i := range all {
+		all[i].Says = job + ": " + all[i].Says
+	}
+	return all
+}
+
 // history: the store remembers these attempts of a job, and no others.
 func history(job string, rows ...string) Expectation {
 	says := "history: " + strings.Join(rows, "; ")

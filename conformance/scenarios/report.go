@@ -14,7 +14,7 @@ import (
 //go:embed page.html
 var pageText string
 
-var page = template.Must(template.New("page").Funcs(template.FuncMap{"verdict": verdict}).Parse(pageText))
+var page = template.Must(template.New("page").Funcs(template.FuncMap{"verdict": verdict, "times": func() string { return Times }}).Parse(pageText))
 
 // Report writes a page with all results, side by side, and their pictures as files of
 // their own: index.html and ID-NAME-BACKEND.svg.

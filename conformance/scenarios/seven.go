@@ -42,16 +42,17 @@ func longerThanInterval() *Scenario {
 		Script: func(Timing) []Step {
 			return script(startBefore("A", "B", "C"), awaitSlot("succeeded", job, "+9s"), awaitSlot("succeeded", "copies", "+9s"))
 		},
-		Lease: []Expectation{
-			oneAtATime(job),
-			skips(job, "+3s", "overlap"),
-			skips(job, "+6s", "overlap"),
-			history(job, "+0s #1 scheduled success", "+9s #1 scheduled success"),
-			logMatches(job),
-			atOnce("copies", 2),
-			all("copies"),
-		},
-		ClaimOnly: []Expectation{atOnce(job, 2), all(job), logMatches(job), silent("skipped", job, "no slot is skipped")},
+		Lease: append(
+			of(job,
+				oneAtATime(job),
+				skips(job, "+3s", "overlap"),
+				skips(job, "+6s", "overlap"),
+				history(job, "+0s #1 scheduled success", "+9s #1 scheduled success"),
+				logMatches(job)),
+			of("copies",
+				atOnce("copies", 2),
+				all("copies"))...),
+		ClaimOnly: of(job, atOnce(job, 2), all(job), logMatches(job), silent("skipped", job, "no slot is skipped")),
 	}
 }
 

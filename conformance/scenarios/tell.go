@@ -11,6 +11,9 @@ import (
 	"github.com/anarchon-go/anarchon/core/store"
 )
 
+// Times says what times in results and timelines count from.
+const Times = "Slots, such as +3s, and times are told from time zero of their play, a whole second: in most plays the first slot, +0s, is due then."
+
 // Tell writes a result in words: each expectation with what was measured. With
 // timeline, or if something does not hold, what happened follows, line by line.
 func Tell(w io.Writer, r *Result, timeline bool) {
