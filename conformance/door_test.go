@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/anarchon-go/anarchon/conformance/subject"
 )
 
 // typed runs this test binary with flags, as go test does, and returns what it
@@ -35,6 +37,29 @@ func lacks(t *testing.T, out string, parts ...string) {
 		if !strings.Contains(out, p) {
 			t.Errorf("the output lacks %q:\n%s", p, out)
 		}
+	}
+}
+
+// Errors call a plugin by the name that it gives itself, whatever its file is called.
+func TestPluginsOwnName(t *testing.T) {
+	kitTest(t)
+	t.Parallel()
+	plugin, err := islands()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	other := filepath.Join(dir, "anarchon-plugin-other")
+	if err := os.Symlink(filepath.Join(filepath.Dir(plugin), subject.SettingsFile), filepath.Join(dir, subject.SettingsFile)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(plugin, other); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := typed(t, "-plugin", other, "-variant", "panic", "-test.run", "TestConformance/claim/running$")
+	lacks(t, out, "plugin islands: claim: ")
+	if strings.Contains(out, "plugin other: ") {
+		t.Errorf("it is called by its file's name:\n%s", out)
 	}
 }
 

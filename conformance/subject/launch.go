@@ -20,7 +20,7 @@ func (p *Plugin) Launch(namespace string, instead map[string]string) storekit.Pl
 	for option, value := range config {
 		config[option] = replaceIn(value, instead)
 	}
-	return storekit.Plugin{Path: p.binary, Config: config, Logger: p.logger}
+	return storekit.Plugin{Name: p.about.Plugin, Path: p.binary, Config: config, Logger: p.logger}
 }
 
 func replaceIn(x any, instead map[string]string) any {

@@ -223,7 +223,8 @@ func (p *Plugin) Open(ctx context.Context, namespace string) (kit.Process, error
 
 func (p *Plugin) open(ctx context.Context, config map[string]any) (*storekit.Client, error) {
 	p.remember(config)
-	return storekit.Open(ctx, storekit.Plugin{Path: p.binary, Config: config, Logger: p.logger, OnEvent: p.note})
+	// Until it has said its name, errors call it by its file's.
+	return storekit.Open(ctx, storekit.Plugin{Name: p.about.Plugin, Path: p.binary, Config: config, Logger: p.logger, OnEvent: p.note})
 }
 
 // note keeps what is wrong with a plugin although its answers are right.
