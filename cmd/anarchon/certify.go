@@ -36,8 +36,7 @@ func certifyCommand() *cobra.Command {
 		Long: `Claims slots, finishes them, fills the store, waits, and claims them again: the greatest
 age and count at which the store still remembered, and the smallest at which it forgot,
 held against what the plugin declares. With -jobs each job of a file is judged by the
-timing rules of core, and told what to change.
-
+timing rules of core, and told what to change. ` + aJobsFile + `
 A memory of minutes is measured with a shorter one, of the same plugin on the same
 server, if its options allow that (-scaled says how short). -full waits for the real
 one: twice as long as it is.

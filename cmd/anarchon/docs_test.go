@@ -108,6 +108,9 @@ func parses(words []string) error {
 	if len(words) > 0 && words[0] == "completion" {
 		return nil // cobra's own
 	}
+	if len(words) == 1 && words[0] == "--help" {
+		return nil // the root runs nothing else
+	}
 	c, rest, err := rootCommand().Find(longFlags(words))
 	if err != nil {
 		return err
@@ -135,6 +138,10 @@ func TestShownJobsAreRead(t *testing.T) {
 	}
 	if n == 0 {
 		t.Error("no document shows a file of jobs")
+	}
+	_, inHelp, _ := strings.Cut(aJobsFile, "\n\n")
+	if jobs, err := jobsfile.Read(strings.NewReader(inHelp)); err != nil || len(jobs) != 1 {
+		t.Errorf("the help: %d jobs, %v\n%s", len(jobs), err, inHelp)
 	}
 }
 

@@ -27,8 +27,7 @@ func doctorCommand() *cobra.Command {
 		Long: `Opens a store, and shows what the plugin found there: settings that matter, warnings,
 format, how long it remembers, how far its clock is from this machine's, and unfinished
 runs that nobody takes over. With -jobs it judges each job of a file by the timing
-rules that core applies when a job is added.
-
+rules that core applies when a job is added. ` + aJobsFile + `
 It claims nothing. What a store really remembers is measured by anarchon certify.
 
 Exit code 0: fit; 1: a job breaks a rule, or the store can't be opened.`,

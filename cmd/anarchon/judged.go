@@ -9,6 +9,14 @@ import (
 	"github.com/anarchon-go/anarchon/core"
 )
 
+// aJobsFile shows, in the help of the commands that judge jobs, how a file of jobs looks.
+const aJobsFile = `The file looks so:
+
+  jobs:
+    - name: invoices/nightly
+      schedule: 30 2 * * *   # or: every 5m
+`
+
 // jobVerdict is the judgement of one job, as doctor and certify tell it.
 type jobVerdict struct {
 	Name     string   `json:"name"`

@@ -83,6 +83,9 @@ func Read(r io.Reader) ([]Job, error) {
 	if doc == nil {
 		return nil, errors.New("the file is empty; it must have a list \"jobs\"")
 	}
+	if doc.Kind == yaml.SequenceNode {
+		return nil, fmt.Errorf("line %d: the file begins with a list; begin with \"jobs:\", and put the list below it", doc.Line)
+	}
 	var (
 		defaults core.Timing
 		list     *yaml.Node

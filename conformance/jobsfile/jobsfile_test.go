@@ -55,6 +55,7 @@ func TestReadFaults(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "the file is empty"},
 		{"jobs: []", "there is no job"},
+		{"# mine\n- {name: a, schedule: every 5s}\n", `line 2: the file begins with a list; begin with "jobs:"`},
 		{"jobs: 7", "there is no job"},
 		{"jbos: []", `line 1: unknown key "jbos"; did you mean "jobs"?`},
 		{"jobs:\n- schedule: every 5s", "invalid request: name is empty"},
