@@ -35,7 +35,7 @@ gracefully and the history is printed.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
-	f.DurationVar(&d.length, "for", 30*time.Second, "how long the instances run")
+	f.DurationVar(&d.length, "for", 30*time.Second, "how long the instances run, at least 10s")
 	f.StringVar(&d.plugin, "plugin", "sqlite", "the sqlite plugin: a name or a path")
 	f.StringVar(&d.db, "db", "", "the database file; default: a temporary one")
 	f.BoolVar(&d.plain, "plain", false, "print lines only, as when the output is no terminal")
@@ -50,6 +50,9 @@ const (
 	killAfter     = 2500 * time.Millisecond // from the start of the run that loses its runner
 	restartAfter  = 12 * time.Second        // from the kill
 	stopWithin    = 10 * time.Second
+	// demoLeast leaves the first slot, the kill and the lease to pass, and 2.5 s for the
+	// instances to start and a backup to claim.
+	demoLeast = 10 * time.Second
 )
 
 var demoJobs = []hostprog.Job{
@@ -84,8 +87,8 @@ type demo struct {
 }
 
 func (d *demo) run(ctx context.Context) error {
-	if d.length < 5*time.Second {
-		return usageError{fmt.Errorf("-for is %v; it must be at least 5s", d.length)}
+	if d.length < demoLeast {
+		return usageError{fmt.Errorf("-for is %v; it must be at least %v: no takeover is seen before", d.length, demoLeast)}
 	}
 	dir, err := os.MkdirTemp("", "anarchon-demo-")
 	if err != nil {

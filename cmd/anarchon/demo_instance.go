@@ -26,6 +26,9 @@ func instanceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "instance",
 		Short: "One instance with jobs that only take time, to be killed, frozen or stopped by hand",
+		Long: `instance runs jobs that only take time, and says in sentences, on standard output, what
+happens. Warnings of the scheduler and of the plugin go to standard error, as lines of
+a log; 2>FILE keeps them apart.`,
 		Example: `  anarchon demo instance -name A -config path=jobs.db -job long,every=20s,takes=15s
   anarchon demo instance -name B -config path=jobs.db -job long,every=20s,takes=15s`,
 		Args: cobra.NoArgs,

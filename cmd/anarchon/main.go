@@ -49,6 +49,12 @@ is wrong.`,
 		SilenceErrors: true,
 	}
 	root.AddCommand(demoCommand(), scenariosCommand(), runsCommand(), nextCommand(), doctorCommand(), certifyCommand(), conformCommand(), pluginCommand(), storeCommand())
+	root.AddCommand(&cobra.Command{
+		Use: "version", Hidden: true,
+		RunE: func(*cobra.Command, []string) error {
+			return usageError{errors.New("version is a flag: anarchon --version")}
+		},
+	})
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {

@@ -26,7 +26,7 @@ func TestExitCodes(t *testing.T) {
 		want int
 	}{
 		{"--help", exitOK},
-		{"demo -for 1s", exitUsage},
+		{"demo -for 9.9s", exitUsage},
 		{"demo -nonsense", exitUsage},
 		{"nonsense", exitUsage},
 		{"plugin nfo", exitUsage},
@@ -47,6 +47,13 @@ func TestExitCodes(t *testing.T) {
 		if got := run(t.Context(), strings.Fields(c.args)); got != c.want {
 			t.Errorf("anarchon %s: exit code %d, want %d", c.args, got, c.want)
 		}
+	}
+}
+
+// TestVersionIsAFlag: who types the command that other programs have is told.
+func TestVersionIsAFlag(t *testing.T) {
+	if code, _, errs := said(t, "version"); code != exitUsage || !strings.Contains(errs, "anarchon --version") {
+		t.Errorf("exit code %d, %s", code, errs)
 	}
 }
 
@@ -87,6 +94,9 @@ func TestDemoPlot(t *testing.T) {
 		if left := jobs[i].Every - killAfter - demoLease; left < 30*time.Second {
 			t.Errorf("the next slot comes %v after the takeover", left)
 		}
+	}
+	if shown := demoFirst + killAfter + demoLease + 2*demoHeartbeat; demoLeast < shown {
+		t.Errorf("a demo of %v is accepted, and a takeover takes until %v", demoLeast, shown)
 	}
 	if i := slices.IndexFunc(demoJobs, func(j hostprog.Job) bool { return j.First != 0 }); i >= 0 {
 		t.Errorf("a plot has changed the jobs of all: %v", demoJobs[i])
