@@ -101,6 +101,9 @@ func decodeJob(in *bufio.Reader) (*job, error) {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
+	if err == nil {
+		err = j.check()
+	}
 	for _, r := range j.Unfinished {
 		err = errors.Join(err, r.check())
 	}
@@ -108,13 +111,23 @@ func decodeJob(in *bufio.Reader) (*job, error) {
 }
 
 // check refuses what no version of this plugin writes, and what would make the
-// rules panic: people edit files.
-func (r *run) check() error {
-	if r == nil || len(r.Attempts) == 0 || slices.Contains(r.Attempts, nil) {
-		return errors.New("a run without attempts")
+// rules panic, or grant again what was granted: people edit files. A file is there
+// once something was granted.
+func (j *job) check() error {
+	if j.Name == "" || j.LastToken < 1 {
+		return errors.New("a job without its name or its last token")
 	}
 	return nil
 }
+
+func (r *run) check() error {
+	if r == nil || len(r.Attempts) == 0 || slices.ContainsFunc(r.Attempts, (*attempt).broken) {
+		return errors.New("a run without attempts, or an attempt without number, token or status")
+	}
+	return nil
+}
+
+func (a *attempt) broken() bool { return a == nil || a.Number < 1 || a.Token < 1 || a.Status == 0 }
 
 // decodeLine returns io.EOF at the end.
 func decodeLine(in *bufio.Reader, into any) error {

@@ -119,7 +119,14 @@ func TestUnknownFieldsAreKept(t *testing.T) {
 
 // A damaged file is an error of its job, which says which file, and of no other.
 func TestDamagedFile(t *testing.T) {
-	for what, content := range map[string]string{"empty": "", "cut off": `{"name":"j"`, "an ended run cut off": "{\"name\":\"j\"}\n{\"slot"} {
+	for what, content := range map[string]string{
+		"empty": "", "cut off": `{"name":"j"`, "a text": "hello\n", "another type": "[1]\n", "nothing": "null\n", "no fields": "{}\n", "no token": "{\"name\":\"j\"}\n",
+		"a text for a number":             `{"name":"j","lastToken":7,"newestMs":"soon"}` + "\n",
+		"a run without attempts":          `{"name":"j","lastToken":7,"unfinished":[{"slotMs":5}]}` + "\n",
+		"an attempt without fields":       `{"name":"j","lastToken":7,"unfinished":[{"slotMs":5,"attempts":[{}]}]}` + "\n",
+		"an ended run cut off":            `{"name":"j","lastToken":7}` + "\n" + `{"slot`,
+		"an ended run of no known status": `{"name":"j","lastToken":7}` + "\n" + `{"slotMs":5,"attempts":[{"attempt":1,"token":7,"status":"nonsense"}]}` + "\n",
+	} {
 		b := opened(t, t.TempDir())
 		if err := os.WriteFile(b.folder.path("j"), []byte(content), 0o600); err != nil {
 			t.Fatal(err)

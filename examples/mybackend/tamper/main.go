@@ -1,5 +1,6 @@
 // Command tamper changes a store past the plugin, as a later version of it might
-// have: the conformance suite asks for that to judge how formats are treated. Its
+// have, or a stranger: the conformance suite asks for that to judge how formats and
+// damage are treated. Its
 // input is the plugin's options, as JSON; its argument says what to do.
 package main
 
@@ -25,7 +26,7 @@ func run() error {
 		return err
 	}
 	if len(os.Args) != 2 {
-		return fmt.Errorf("one argument is needed: dump, unknown or newer")
+		return fmt.Errorf("one argument is needed: dump, unknown, newer or damage")
 	}
 	switch what := os.Args[1]; what {
 	case "dump":
@@ -39,8 +40,10 @@ func run() error {
 		return eachFile(options.Folder, addFields)
 	case "newer":
 		return os.WriteFile(filepath.Join(options.Folder, "format"), []byte("2\n"), 0o600)
+	case "damage":
+		return eachFile(options.Folder, damage)
 	default:
-		return fmt.Errorf("unknown argument %q; it must be dump, unknown or newer", what)
+		return fmt.Errorf("unknown argument %q; it must be dump, unknown, newer or damage", what)
 	}
 }
 
@@ -81,4 +84,29 @@ func addFields(path, text string) error {
 		text = after
 	}
 	return os.WriteFile(path, []byte(b.String()), 0o600)
+}
+
+// damages are what a stranger, or a disk, might leave of a job's file. The suite has
+// few jobs in the store then, so they are few.
+var damages = []struct {
+	name string
+	of   func(text string) string
+}{
+	{"half a record", func(text string) string { return text[:len(text)/2] }},
+	{"a record without fields", func(string) string { return "{}\n" }},
+	{"a text for a number", func(text string) string { return strings.Replace(text, `"newestMs":`, `"newestMs":"soon","was":`, 1) }},
+}
+
+// damaged counts the files, so that each kind of damage has its turn.
+var damaged int
+
+// damage makes a job's file unreadable.
+func damage(path, text string) error {
+	if !strings.HasSuffix(path, ".job") {
+		return nil
+	}
+	d := damages[damaged%len(damages)]
+	damaged++
+	fmt.Printf("%s: %s\n", filepath.Base(path), d.name)
+	return os.WriteFile(path, []byte(d.of(text)), 0o600)
 }
