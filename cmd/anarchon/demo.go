@@ -50,8 +50,8 @@ const (
 	killAfter     = 2500 * time.Millisecond // from the start of the run that loses its runner
 	restartAfter  = 12 * time.Second        // from the kill
 	stopWithin    = 10 * time.Second
-	// demoLeast leaves the first slot, the kill and the lease to pass, and 2.5 s for the
-	// instances to start and a backup to claim.
+	// demoLeast lets the first slot, the kill and the lease pass, and leaves 2.5 s for the
+	// instances to start, the jitter, and a backup to claim.
 	demoLeast = 10 * time.Second
 )
 
