@@ -81,7 +81,7 @@ func exploreRules(r *kit.Run) {
 	least, steps := record.Minimise(worst, 0, time.Now().Add(10*time.Second))
 	attach(r, worst, least)
 	r.ShowsCalls()
-	r.Fatalf("%s. What is left of the script (%s):\n%s", reason, strings.Join(steps, "; "), record.Ladder(least))
+	r.Fatalf("%s. What is left of the script (%s):\n%s", reason, strings.Join(steps, "; "), record.Ladder(least)+record.Turn(least))
 }
 
 // player plays a script.

@@ -132,7 +132,7 @@ func conclude(r *kit.Run, h *record.History, j record.Judgement) {
 	least, steps := record.Minimise(j.Culprit, 0, time.Now().Add(15*time.Second))
 	attach(r, h, least)
 	r.ShowsCalls()
-	r.Fatalf("%s. What is left of them (%s), and can't be explained either:\n%s", j.Reason, strings.Join(steps, "; "), record.Ladder(least))
+	r.Fatalf("%s. What is left of them (%s), and can't be explained either:\n%s", j.Reason, strings.Join(steps, "; "), record.Ladder(least)+record.Turn(least))
 }
 
 // attach leaves the whole history, and what is left of it as a page.

@@ -87,6 +87,24 @@ func TestLegend(t *testing.T) {
 	}
 }
 
+// The answer that shows the fault is named, if all before it are right.
+func TestTurn(t *testing.T) {
+	h := story()
+	if got, want := history.Turn(h), "Up to the answer that p2 got at 22.50 ms (C+, called at 21.00 ms) there is an order that follows the rules; with it there is none."; got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	// With one more call after it, it is not the last one that shows it.
+	c := *h.Ops[1]
+	c.Call, c.Return = h.Ops[4].Return+time.Millisecond, h.Ops[4].Return+2*time.Millisecond
+	h.Ops = append(h.Ops, &c)
+	if got := history.Turn(h); got != "" {
+		t.Errorf("it says %q", got)
+	}
+	if got := history.Turn(&history.History{Kind: store.KindLease}); got != "" {
+		t.Errorf("of no calls it says %q", got)
+	}
+}
+
 func TestNothingToDraw(t *testing.T) {
 	h := &history.History{Kind: store.KindLease}
 	if got := history.Ladder(h); got != "no calls\n" {
