@@ -106,10 +106,11 @@ func (o conformOptions) judge(ctx context.Context, out, errs io.Writer) error {
 	}
 	fmt.Fprintf(errs, "conformance of %s, seed %d: finding, building and opening the plugin\n", o.path, o.seed)
 	var words logBuffer
-	p, err := subject.Load(ctx, subject.Options{
+	about := subject.Options{
 		Path: o.path, Variant: o.variant, Config: options,
 		Logger: slog.New(slog.NewTextHandler(&words, &slog.HandlerOptions{Level: slog.LevelWarn})),
-	})
+	}
+	p, err := subject.Load(ctx, about)
 	if err != nil {
 		return err
 	}
@@ -126,7 +127,7 @@ func (o conformOptions) judge(ctx context.Context, out, errs io.Writer) error {
 	s.RunAll(ctx, runtime.GOMAXPROCS(0), selected, func(res kit.Result) {
 		fmt.Fprintf(errs, "%3d/%d %-8v %-28s %6.2f s\n", s.Done(), len(s.Checks()), res.Outcome, res.Check.ID, res.Took.Seconds())
 		if res.Outcome.Bad() {
-			fmt.Fprintf(errs, "%s  again:  anarchon conform %s -run '^%s$' -seed %d\n", res.Text(), o.path, res.Check.ID, o.seed)
+			fmt.Fprintf(errs, "%s  again:  %s\n", res.Text(), about.Again(res.Check.ID, o.seed))
 		}
 	})
 	r, err := s.Close()

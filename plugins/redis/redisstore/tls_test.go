@@ -80,13 +80,9 @@ func TestTLS(t *testing.T) {
 	q := claimNow("j")
 	mustFinish(t, b, finishOf(q, mustClaim(t, b, q, store.VerdictWon), store.OutcomeSuccess), true)
 	open(t, options{"addrs": secure, "tls": true, "caFile": ca, "certFile": cert, "keyFile": key})
-	b, l, err := configure(t, options{"url": "rediss://" + secure, "insecureSkipVerify": true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close(bg)
-	if !strings.Contains(l.String(), "insecureSkipVerify") {
-		t.Errorf("whoever believes every certificate is not warned: %s", l)
+	d, err := open(t, options{"url": "rediss://" + secure, "insecureSkipVerify": true}).Describe(t.Context())
+	if err != nil || !strings.Contains(strings.Join(d.Warnings, "\n"), "insecureSkipVerify") {
+		t.Errorf("whoever believes every certificate is not warned: %q, %v", d.Warnings, err)
 	}
 
 	mustRefuse(t, options{"url": "rediss://" + secure}, store.ErrNotApplied, "caFile")
