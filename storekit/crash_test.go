@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/anarchon-go/anarchon/core/store"
+
+	"github.com/anarchon-go/anarchon/internal/sigstop"
 )
 
 func TestCrashInACallIsUnknown(t *testing.T) {
@@ -54,7 +56,9 @@ func TestStoppedProcess(t *testing.T) {
 	p.CloseTimeout = time.Second
 	c := open(t, p)
 	pid := c.PID()
-	freeze(t, pid)
+	if err := sigstop.Freeze(pid); err != nil {
+		t.Fatal(err)
+	}
 	begin := time.Now()
 	_, err := c.Claim(t.Context(), claim("a"))
 	if !errors.Is(err, store.ErrUnknown) || !strings.Contains(err.Error(), "300ms") {
@@ -92,20 +96,6 @@ func awaitGone(t *testing.T, pid int) {
 		if time.Now().After(deadline) {
 			syscall.Kill(pid, syscall.SIGKILL) // it would be there after the test, too
 			t.Fatalf("process %d is still there after %v", pid, patience)
-		}
-	}
-}
-
-// freeze stops a process and waits until it has stopped: a signal takes its time.
-func freeze(t *testing.T, pid int) {
-	t.Helper()
-	syscall.Kill(pid, syscall.SIGSTOP)
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		if s := processState(pid); s == "T" || s == "" { // "" where there is no /proc
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("process %d does not stop", pid)
 		}
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/anarchon-go/anarchon/core/store"
+
+	"github.com/anarchon-go/anarchon/internal/sigstop"
 )
 
 // eventLog collects a plugin's events.
@@ -241,7 +243,9 @@ func TestHangIsNoticedBeforeTheDeadline(t *testing.T) {
 	c := open(t, p)
 	c.slowAfter, c.healthTimeout = 50*time.Millisecond, time.Second
 	pid := c.PID()
-	freeze(t, pid)
+	if err := sigstop.Freeze(pid); err != nil {
+		t.Fatal(err)
+	}
 	_, err := c.Claim(t.Context(), claim("a"))
 	if !errors.Is(err, store.ErrUnknown) || !strings.Contains(err.Error(), "it hung, with no answer to a health check within 1s, and was killed") {
 		t.Errorf("claim: %v; want unknown, because the plugin hung", err)
@@ -262,7 +266,9 @@ func TestDebuggedPluginIsNotKilled(t *testing.T) {
 		t.Error("the calls are bounded as ever")
 	}
 	pid := c.PID()
-	freeze(t, pid)
+	if err := sigstop.Freeze(pid); err != nil {
+		t.Fatal(err)
+	}
 	answered := make(chan error, 1)
 	go func() {
 		_, err := c.Claim(context.Background(), claim("a"))

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/anarchon-go/anarchon/core/store"
+
+	"github.com/anarchon-go/anarchon/internal/sigstop"
 )
 
 func TestManyCallersStartOneProcess(t *testing.T) {
@@ -44,7 +46,9 @@ func TestPluginThatHangsIsReplaced(t *testing.T) {
 	c := open(t, p)
 	c.healthTimeout = time.Second
 	pid, gen := c.PID(), c.current()
-	freeze(t, pid)
+	if err := sigstop.Freeze(pid); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := c.Claim(t.Context(), claim("a")); !errors.Is(err, store.ErrUnknown) {
 		t.Errorf("claim: %v; want unknown", err)
 	}

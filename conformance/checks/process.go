@@ -25,6 +25,7 @@ func process() []kit.Check {
 		Says:     "a plugin process is stopped while it claims: its calls end in time; asked again with the same claim id through another process each run is granted, once, also after the first process goes on",
 		Causes:   "a transaction or a lock that a stopped process keeps open; the claim and its record in two steps",
 		Needs:    kit.NeedFreeze,
+		Alone:    true, // it may be stopped with a lock in its hands that all others wait for
 		Do:       frozenMidClaim,
 	}, {
 		ID:       "kill/host",

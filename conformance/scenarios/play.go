@@ -15,6 +15,7 @@ import (
 
 	"github.com/anarchon-go/anarchon/core/store"
 	"github.com/anarchon-go/anarchon/internal/hostprog"
+	"github.com/anarchon-go/anarchon/internal/sigstop"
 	"github.com/anarchon-go/anarchon/storekit"
 )
 
@@ -241,9 +242,9 @@ func (p *Play) kill(h *host) error {
 func (p *Play) freeze(h *host) error {
 	p.did(h.lane, "SIGSTOP")
 	h.frozen = true
-	err := h.signal(syscall.SIGSTOP)
+	err := sigstop.Freeze(h.cmd.Process.Pid)
 	if pid := p.pluginOf(h); pid != 0 {
-		_ = syscall.Kill(pid, syscall.SIGSTOP) // it may just have died
+		_ = sigstop.Freeze(pid) // it may just have died
 	}
 	return err
 }
@@ -253,9 +254,9 @@ func (p *Play) thaw(h *host) error {
 	p.did(h.lane, "SIGCONT")
 	h.frozen = false
 	if pid := p.pluginOf(h); pid != 0 {
-		_ = syscall.Kill(pid, syscall.SIGCONT)
+		_ = sigstop.Thaw(pid)
 	}
-	return h.signal(syscall.SIGCONT)
+	return sigstop.Thaw(h.cmd.Process.Pid)
 }
 
 // stop asks an instance to stop gracefully.

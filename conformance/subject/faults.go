@@ -7,11 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"syscall"
 
 	"github.com/anarchon-go/anarchon/conformance/containers"
 	"github.com/anarchon-go/anarchon/conformance/kit"
 	"github.com/anarchon-go/anarchon/conformance/link"
+	"github.com/anarchon-go/anarchon/internal/sigstop"
 )
 
 // Lacks says why something can't be done to the plugin or its store.
@@ -79,18 +79,18 @@ func (p *Plugin) closeLinks() error {
 }
 
 // Freeze stops the plugin's process as SIGSTOP does.
-func (p process) Freeze() error { return p.signal(syscall.SIGSTOP) }
+func (p process) Freeze() error { return p.running(sigstop.Freeze) }
 
 // Thaw lets it go on. A process that was started in its place is not stopped, and
 // does not mind.
-func (p process) Thaw() error { return p.signal(syscall.SIGCONT) }
+func (p process) Thaw() error { return p.running(sigstop.Thaw) }
 
-func (p process) signal(s syscall.Signal) error {
+func (p process) running(do func(pid int) error) error {
 	pid := p.PID()
 	if pid <= 0 {
 		return errors.New("the plugin does not run")
 	}
-	return syscall.Kill(pid, s)
+	return do(pid)
 }
 
 // Server is the server that the plugin's options name.
