@@ -224,13 +224,14 @@ func TestStoreSetup(t *testing.T) {
 		}
 	})
 	t.Run("refused", func(t *testing.T) {
-		for name, c := range map[string]struct{ url, role, want string }{
-			"no right":     {d.url("app"), "app", "GRANT CREATE ON DATABASE"},
-			"no such role": {d.url("owner"), "nobody", "create it first"},
-			"no password":  {strings.Replace(d.url("owner"), url.QueryEscape(testSecret), "s3cret-wrong", 1), "app", "check user and password"},
+		// A schema each: the owner's is made before its role is found to be unknown.
+		for name, c := range map[string]struct{ url, schema, role, want string }{
+			"no right":     {d.url("app"), "new_a", "app", "GRANT CREATE ON DATABASE"},
+			"no such role": {d.url("owner"), "new_b", "nobody", "create it first"},
+			"no password":  {strings.Replace(d.url("owner"), url.QueryEscape(testSecret), "s3cret-wrong", 1), "new_c", "app", "check user and password"},
 		} {
 			begin := time.Now()
-			_, err := setup(t, "postgres", "-run", "-config", "url="+c.url, "-config", "schema=new", "-role", c.role)
+			_, err := setup(t, "postgres", "-run", "-config", "url="+c.url, "-config", "schema="+c.schema, "-role", c.role)
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "s3cret") {
 				t.Errorf("%s: %v; want an error with %q and no secret", name, err, c.want)
 			}
