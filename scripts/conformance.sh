@@ -2,7 +2,8 @@
 # Judges every plugin in every variant of its conformance.yaml, or those named: by
 # their names below plugins/, or by their directories. GOTEST is the command that
 # runs tests; CONFORMANCE_JOBS (2) is how many variants are judged at a time: checks
-# wait more than they work. CONFORMANCE_REPORT is a directory for certificates and
+# wait more than they work. CONFORMANCE_PASSED is a file in which variants that passed
+# are noted, to be left out when the same is run again; default: none. CONFORMANCE_REPORT is a directory for certificates and
 # pages, one folder for each plugin and variant; default: none. Each variant's output comes in one piece, and at the end
 # a line for everything that failed.
 set -euo pipefail
@@ -22,6 +23,7 @@ judge() {
   [ -z "${CONFORMANCE_REPORT:-}" ] || report=-report=$(realpath -m "$CONFORMANCE_REPORT")/${1##*/}-$2
   ${GOTEST:-go test} -count=1 -run '^TestConformance$' ./conformance "-plugin=./$1" "-variant=$2" $report >"$3" 2>&1 || status=$?
   echo "conformance: $1, variant $2: $((SECONDS - began)) s, exit status $status" >>"$3"
+  [ "$status" != 0 ] || [ -z "${CONFORMANCE_PASSED:-}" ] || echo "$1 $2" >>"$CONFORMANCE_PASSED"
   [ "$status" = 0 ] || echo "conformance: FAILED ${1##*/}/$2: exit status $status" >"$3.bad"
   mv "$3" "$3.done"
 }
@@ -35,7 +37,7 @@ show() {
   done
 }
 
-jobs=0
+jobs=0 passed=0
 for plugin in "$@"; do
   dir=${plugin%/}
   [ -d "$dir" ] || dir=plugins/$plugin
@@ -43,6 +45,10 @@ for plugin in "$@"; do
   variants=$(sed -n '/^variants:/,/^[^ #v]/ s/^  \([A-Za-z0-9._-]*\):.*/\1/p' "$dir/conformance.yaml")
   [ -n "$variants" ] || { echo "conformance: $dir/conformance.yaml has no variants" >&2; exit 1; }
   for variant in $variants; do
+    if [ -n "${CONFORMANCE_PASSED:-}" ] && grep -qxsF "$dir $variant" "$CONFORMANCE_PASSED"; then
+      passed=$((passed + 1))
+      continue
+    fi
     while [ "$(jobs -rp | wc -l)" -ge "${CONFORMANCE_JOBS:-2}" ]; do
       wait -n || true
       show
@@ -62,5 +68,5 @@ for f in "$work"/*.bad; do
   lines=$(sed -n 's/.*\(conformance: FAILED [^\\]*\).*/\1/p' "${f%.bad}.shown" | sort -u)
   if [ -n "$lines" ]; then printf '%s\n' "$lines" >&2; else cat "$f" >&2; fi
 done
-echo "conformance: $jobs variants judged in $SECONDS s, $bad failed" >&2
+echo "conformance: $jobs variants judged in $SECONDS s, $bad failed$([ $passed = 0 ] || echo "; $passed had passed before")" >&2
 [ "$bad" = 0 ]
