@@ -37,9 +37,10 @@ type attempt struct {
 // granted takes a Won.
 func (m *machine) granted(now instant, r *run, ans store.ClaimAnswer) {
 	m.noteFingerprint(r.job, ans.Fingerprint)
-	r.job.granted = max(r.job.granted, r.slot)
+	r.job.noteGranted(r.slot)
 	r.number, r.token = ans.Attempt, ans.Token
-	r.leaseFrom, r.leaseLen = r.sent, ans.Left
+	// Never longer than it was asked for, whatever the store says.
+	r.leaseFrom, r.leaseLen = r.sent, min(max(ans.Left, 0), r.job.spec.Timing.Lease)
 	m.planBeat(r)
 	switch {
 	case m.stopping:

@@ -137,7 +137,7 @@ func (m *machine) refused(now instant, r *run, ans store.ClaimAnswer) {
 	j := r.job
 	switch ans.Verdict {
 	case store.VerdictRunning:
-		j.granted = max(j.granted, r.slot)
+		j.noteGranted(r.slot)
 		left := ans.Left
 		if r.reason == store.ReasonTakeover && ans.Attempt == r.after {
 			// The store thinks that the lease is not quite over; not in a tight
@@ -154,10 +154,10 @@ func (m *machine) refused(now instant, r *run, ans store.ClaimAnswer) {
 		}
 		m.watchOther(now, j, ans.Slot, 0, ans.Holder, ans.Left)
 	case store.VerdictFinished:
-		j.granted = max(j.granted, r.slot)
+		j.noteGranted(r.slot)
 		m.drop(r)
 	case store.VerdictSuperseded:
-		j.granted = max(j.granted, ans.Slot)
+		j.noteGranted(ans.Slot)
 		m.tellSkip(r, Skipped{Reason: SkipSuperseded})
 		m.drop(r)
 	case store.VerdictExhausted:
@@ -180,6 +180,7 @@ func (m *machine) refused(now instant, r *run, ans store.ClaimAnswer) {
 // instance's own max late: newer slots that fall due meanwhile are as early. It
 // waits a jitter again, or the one with the fast clock would win every slot.
 func (m *machine) tooEarly(now instant, r *run, by time.Duration) {
+	by = max(by, 100*time.Millisecond) // never in a tight loop; it is at least half a second
 	latest := r.slot + r.job.spec.Timing.MaxLate.Milliseconds()
 	if m.stopping || r.job.removed || now.ms()+by.Milliseconds() > latest {
 		m.skip(r, SkipEarly, by)

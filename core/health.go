@@ -180,8 +180,8 @@ func (m *machine) noticePause(now instant) {
 // clock between the call's sending and its answer, so the true difference lies
 // between two bounds; only what is certain is told.
 func (m *machine) noteSkew(now, sent instant, storeNow int64) {
-	low := time.Duration(storeNow-now.ms()-1) * time.Millisecond
-	high := time.Duration(storeNow-sent.ms()+1) * time.Millisecond
+	low := late(storeNow, now.ms()+1)
+	high := late(storeNow, sent.ms()-1)
 	var by time.Duration
 	switch {
 	case low > 0:

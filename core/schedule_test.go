@@ -69,6 +69,7 @@ func TestLate(t *testing.T) {
 		want      time.Duration
 	}{
 		{1500, 500, time.Second}, {500, 1500, -time.Second}, {0, store.MinSlot, longest}, {store.MinSlot, store.MaxSlot, -longest},
+		{never, -1, longest}, {-1, never, -longest}, {math.MinInt64, math.MaxInt64, -longest}, {math.MaxInt64, math.MinInt64, longest}, {never, never, 0},
 	} {
 		if got := late(tt.now, tt.slot); got != tt.want {
 			t.Errorf("late(%d, %d) is %v, want %v", tt.now, tt.slot, got, tt.want)

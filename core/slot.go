@@ -196,8 +196,21 @@ func (j *job) find(slot int64) *run {
 	return nil
 }
 
-// late stops at the longest duration, 292 years.
+// noteGranted takes a slot that the store says was granted, if it can be one.
+func (j *job) noteGranted(slot int64) {
+	if isSlot(slot) {
+		j.granted = max(j.granted, slot)
+	}
+}
+
+// isSlot reports whether a slot that a store names is one of the protocol.
+func isSlot(slot int64) bool { return slot >= store.MinSlot && slot <= store.MaxSlot }
+
+// late is the time from a slot to now. It stops at the longest duration, 292 years;
+// what a store names, or never, is further away than that.
 func late(nowMs, slot int64) time.Duration {
 	const most = math.MaxInt64 / int64(time.Millisecond)
-	return time.Duration(max(-most, min(nowMs-slot, most))) * time.Millisecond
+	const far = math.MaxInt64 / 2 // so that the difference does not overflow
+	by := max(-far, min(nowMs, far)) - max(-far, min(slot, far))
+	return time.Duration(max(-most, min(by, most))) * time.Millisecond
 }

@@ -147,7 +147,7 @@ func (m *machine) noteUnfinished(now instant, u *store.UnfinishedRun) {
 	if j == nil {
 		return
 	}
-	j.granted = max(j.granted, u.Newest)
+	j.noteGranted(u.Newest)
 	r := j.find(u.Slot)
 	left := u.Left
 	if !u.Open {
@@ -195,6 +195,7 @@ func (m *machine) watchRun(now instant, r *run, number int, holder string, left 
 		m.drop(r)
 		return
 	}
+	left = min(max(left, 0), store.MaxLease) // a store may say anything
 	if holder != "" && holder != m.instance && holder != r.holder {
 		m.tell(Backup{Job: r.job.spec.Name, Slot: r.slot, Holder: holder, Left: left})
 	}
@@ -215,17 +216,24 @@ func (m *machine) watchRun(now instant, r *run, number int, holder string, left 
 // watchOther watches a slot of a job, unless this instance has something else to
 // do with it.
 func (m *machine) watchOther(now instant, j *job, slot int64, number int, holder string, left time.Duration) {
-	if m.stopping || j.removed || !m.leases() {
+	if m.stopping || j.removed || !m.leases() || !isSlot(slot) {
 		return
 	}
 	r := j.find(slot)
 	if r == nil {
+		if len(j.runs) >= mostRuns {
+			return
+		}
 		r = m.newRun(j, slot)
 	} else if r.state != watching {
 		return
 	}
 	m.watchRun(now, r, max(number, r.number), holder, left)
 }
+
+// mostRuns of a job are watched at once: a store could list millions. The others
+// are listed again when these are over.
+const mostRuns = 1000
 
 // takeoverJitter spreads the backups of a run at its lease's end, so that not
 // all of them ask at once.

@@ -40,7 +40,7 @@ func ToClaimAnswer(p *pb.ClaimAnswer) (store.ClaimAnswer, error) {
 	var verdictErr, statusErr error
 	a.Verdict, verdictErr = outOf("verdict", p.GetVerdict(), lastVerdict)
 	a.Status, statusErr = unsetOr("status", p.GetStatus(), lastStatus)
-	err := firstOf(verdictErr, statusErr, atLeast("token", p.GetToken(), 0), atLeast("lease left", p.GetLeftMs(), 0), checkTime("now", a.Now))
+	err := firstOf(verdictErr, statusErr, atLeast("token", p.GetToken(), 0), leaseLeft(p.GetLeftMs()), checkTime("now", a.Now))
 	if err == nil {
 		err = checkVerdict(a)
 	}
@@ -102,6 +102,13 @@ func ErrNothing(verb string) error { return fmt.Errorf("it answered a %s with %w
 func atLeast(what string, n, low int64) error {
 	if n < low {
 		return fmt.Errorf("%s %d; it must be at least %d", what, n, low)
+	}
+	return nil
+}
+
+func leaseLeft(ms int64) error {
+	if most := store.MaxLease.Milliseconds(); ms < 0 || ms > most {
+		return fmt.Errorf("lease left %d ms; it must be 0 to %d, which is 30 days", ms, most)
 	}
 	return nil
 }

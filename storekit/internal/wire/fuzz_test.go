@@ -26,7 +26,7 @@ func FuzzAnswers(f *testing.F) {
 		var c pb.ClaimAnswer
 		if proto.Unmarshal(b, &c) == nil {
 			if a, err := ToClaimAnswer(&c); err == nil {
-				if a.Verdict == 0 || a.Verdict > lastVerdict || a.Left < 0 || a.Token < 0 || a.Verdict == store.VerdictWon && a.Attempt < 1 {
+				if a.Verdict == 0 || a.Verdict > lastVerdict || a.Left < 0 || a.Left > store.MaxLease || a.Token < 0 || a.Verdict == store.VerdictWon && a.Attempt < 1 {
 					t.Errorf("taken: %+v", a)
 				}
 			}
@@ -35,7 +35,7 @@ func FuzzAnswers(f *testing.F) {
 		if proto.Unmarshal(b, &u) == nil {
 			if a, err := ToUnfinishedAnswer(&u); err == nil {
 				for _, r := range a.Runs {
-					if r.Job == "" || r.Attempt < 1 || r.Left < 0 || r.Counted < 0 {
+					if r.Job == "" || r.Attempt < 1 || r.Left < 0 || r.Left > store.MaxLease || r.Counted < 0 {
 						t.Errorf("taken: %+v", r)
 					}
 				}

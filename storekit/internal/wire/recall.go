@@ -39,7 +39,7 @@ func ToUnfinishedAnswer(p *pb.UnfinishedAnswer) (store.UnfinishedAnswer, error) 
 			checkTime("slot", r.GetSlotMs()),
 			atLeast("attempt", int64(r.GetAttempt()), 1),
 			atLeast("token", r.GetToken(), 0),
-			atLeast("lease left", r.GetLeftMs(), 0),
+			leaseLeft(r.GetLeftMs()),
 			atLeast("counted", int64(r.GetCounted()), 0),
 			checkTime("newest slot", r.GetNewestMs()),
 		)

@@ -162,3 +162,23 @@ func TestDurationsThatDoNotFit(t *testing.T) {
 		t.Errorf("1.999 ms became %d ms", p.LeaseMs)
 	}
 }
+
+// TestLeaseLeft: a lease that is longer than any can be asked for breaks the protocol.
+func TestLeaseLeft(t *testing.T) {
+	most := store.MaxLease.Milliseconds()
+	for ms, ok := range map[int64]bool{0: true, most: true, -1: false, most + 1: false, 1<<63 - 1: false} {
+		for _, v := range []pb.Verdict{pb.Verdict_VERDICT_WON, pb.Verdict_VERDICT_RUNNING, pb.Verdict_VERDICT_OVERLAP} {
+			_, err := ToClaimAnswer(&pb.ClaimAnswer{Verdict: v, Attempt: 1, LeftMs: ms})
+			checkLeft(t, ms, ok, err)
+		}
+		_, err := ToUnfinishedAnswer(&pb.UnfinishedAnswer{Runs: []*pb.UnfinishedRun{{Job: "j", Attempt: 1, LeftMs: ms}}})
+		checkLeft(t, ms, ok, err)
+	}
+}
+
+func checkLeft(t *testing.T, ms int64, ok bool, err error) {
+	t.Helper()
+	if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), fmt.Sprintf("lease left %d ms; it must be 0 to %d", ms, store.MaxLease.Milliseconds())) {
+		t.Errorf("lease left %d: %v", ms, err)
+	}
+}
