@@ -139,6 +139,7 @@ func (m *machine) lookAttempt(now instant, r *run) {
 			}
 		}
 	}
+	m.noteWrites(r)
 	if due := m.attemptDue(now, r); due != never {
 		m.timed.set(r, due)
 	}
@@ -191,6 +192,7 @@ func (m *machine) beatAnswered(now instant, r *run, ans store.HeartbeatAnswer, e
 		}
 	case ans.Renewed:
 		r.beatErr = nil
+		m.noteWrites(r)
 		r.leaseFrom, r.leaseLen = r.beatSent, r.job.spec.Timing.Lease
 		m.planBeat(r)
 		if r.unconfirmed {

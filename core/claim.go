@@ -114,6 +114,7 @@ func (m *machine) claimAnswered(now instant, r *run, ans store.ClaimAnswer, err 
 
 func (m *machine) claimFailed(now instant, r *run, err error) {
 	r.lastErr = err
+	m.noteWrites(r)
 	r.unknown = r.unknown || store.IsUnknown(err)
 	if !r.unknown {
 		m.vacate(r) // else it keeps its place: it may have been granted

@@ -144,7 +144,9 @@ type StoreError struct {
 }
 
 // StoreBack: the store answers again, both kinds of calls. Where no write that failed
-// is repeated any more, a read that is answered is enough.
+// is repeated any more, a read that is answered is enough. Down is the time from the
+// first call that failed to this answer; on a claim-only backend nothing may have been
+// asked in between.
 type StoreBack struct{ Down time.Duration }
 
 // ScheduleMismatch: another instance plans this job by another schedule, or by

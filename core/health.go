@@ -15,7 +15,9 @@ import (
 // answers the one and not the other, and must not seem to come back each time.
 type healthState struct {
 	reads, writes error   // of the last call, if it failed
+	told          bool    // StoreError was, and StoreBack was not
 	since         instant // the first call that failed was sent then
+	repeated      int     // runs with a write that failed and is to be sent again
 }
 
 // err returns why the store is not healthy, or nil.
@@ -26,7 +28,6 @@ func (h *healthState) err() error { return cmp.Or(h.writes, h.reads) }
 // answer carries none.
 func (m *machine) heard(now instant, verb string, sent instant, storeNow int64, err error) {
 	h := &m.health
-	failing := h.err() != nil
 	reads := verb == "recall" || verb == "history"
 	kind := &h.writes
 	if reads {
@@ -34,8 +35,8 @@ func (m *machine) heard(now instant, verb string, sent instant, storeNow int64, 
 	}
 	if err != nil && !errors.Is(err, store.ErrInvalid) {
 		*kind = err
-		if !failing {
-			h.since = sent
+		if !h.told {
+			h.told, h.since = true, sent
 			m.tell(StoreError{During: verb, Err: err})
 		}
 		return
@@ -46,15 +47,16 @@ func (m *machine) heard(now instant, verb string, sent instant, storeNow int64, 
 	*kind = nil
 	// What is not asked any more says nothing about now, and nobody would find out
 	// before the next slot is due.
-	if reads && h.writes != nil && !m.repeatsWrites() {
+	if reads && h.repeated == 0 {
 		h.writes = nil
 	}
 	if !reads && !m.recalls() {
 		h.reads = nil
 	}
-	if !failing || h.err() != nil {
+	if !h.told || h.err() != nil {
 		return
 	}
+	h.told = false
 	down := now.since(h.since)
 	m.tell(StoreBack{Down: down})
 	if m.leases() && down > m.recall.beat {
@@ -64,23 +66,37 @@ func (m *machine) heard(now instant, verb string, sent instant, storeNow int64, 
 	}
 }
 
-// repeatsWrites reports whether a write that failed is to be sent again.
-func (m *machine) repeatsWrites() bool {
-	for _, j := range m.jobs {
-		for _, r := range j.runs {
-			switch r.state {
-			case asking:
-				if r.lastErr != nil {
-					return true
-				}
-			case confirming, running, finishing:
-				if r.beatErr != nil || r.finishErr != nil {
-					return true
-				}
-			}
-		}
+// noteWrites counts a run whose write failed, as long as it is to be sent again; also
+// one that is in no job's list any more.
+func (m *machine) noteWrites(r *run) {
+	repeats := false
+	switch r.state {
+	case asking:
+		repeats = r.lastErr != nil
+	case confirming, running, finishing:
+		repeats = r.beatErr != nil && m.renews(r) || r.finishErr != nil
 	}
-	return false
+	switch {
+	case repeats && !r.repeats:
+		m.health.repeated++
+	case !repeats && r.repeats:
+		m.health.repeated--
+	}
+	r.repeats = repeats
+}
+
+// forgetFailures: where nothing reads, no answer comes after the last failed write was
+// given up. That the store fails now is then not known either; whether it is back, the
+// next call tells.
+func (m *machine) forgetFailures() {
+	h := &m.health
+	if h.err() == nil || m.recalls() {
+		return
+	}
+	h.reads = nil
+	if h.repeated == 0 {
+		h.writes = nil
+	}
 }
 
 // clockState follows this instance's two clocks and the store's.

@@ -126,6 +126,7 @@ func (m *machine) tick(now instant) {
 	if m.stopping && m.graceEnd > 0 && now.mono >= m.graceEnd {
 		m.cancelAll(now)
 	}
+	m.forgetFailures()
 }
 
 // wake returns how long the machine may sleep, at most a minute.
@@ -179,6 +180,8 @@ type run struct {
 	state runState
 	at    int32 // ticket of machine.timed
 
+	repeats bool // it counts in healthState.repeated
+
 	ask
 	attempt
 	watch
@@ -212,6 +215,7 @@ func (m *machine) setState(r *run, s runState) {
 	m.count(r.state, -1)
 	m.count(s, 1)
 	r.state = s
+	m.noteWrites(r)
 }
 
 func (m *machine) count(s runState, by int) {

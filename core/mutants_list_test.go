@@ -131,8 +131,12 @@ var mutants = []mutant{
 	// The store's health.
 	{"any-answer-is-health", "health.go", "⟦*kind = nil⟧",
 		"", "h.reads, h.writes = nil, nil", "TestScripts/writes-fail-and-reads-work"},
-	{"write-that-is-not-repeated-fails-for-ever", "health.go", "reads && h.writes != nil && ⟦!m.repeatsWrites()⟧",
+	{"write-that-is-not-repeated-fails-for-ever", "health.go", "if reads && ⟦h.repeated == 0⟧ {",
 		"bool", "false", "TestScripts/writes-fail-and-reads-work"},
+	{"given-up-fails-for-ever-where-nothing-reads", "health.go", "if ⟦h.repeated == 0⟧ {\n\t\th.writes = nil\n\t}\n}",
+		"bool", "false", "TestScripts/claim-only-health"},
+	{"answer-tells-of-the-listed-runs-only", "health.go", "repeats = ⟦r.beatErr != nil && m.renews(r) || r.finishErr != nil⟧",
+		"bool", "!r.job.removed && (r.beatErr != nil && m.renews(r) || r.finishErr != nil)", "TestScripts/removed-and-locked"},
 	{"unrecorded-names-the-heartbeat", "finish.go", "Err: ⟦r.finishErr⟧})",
 		"error", "r.beatErr", "TestScripts/unrecorded-says-why"},
 

@@ -145,7 +145,8 @@ func (s *Scheduler) History(ctx context.Context, name string, limit int) ([]stor
 
 // Healthy returns nil if the store answers, and otherwise why not: the error of the
 // last write (claim, heartbeat, finish), as long as it is repeated, or of the last
-// read. Running handlers go on either way. It is nil before Run. See [StoreError].
+// read. Where nothing is asked any more, as on a claim-only backend between two slots,
+// nothing is known, and it is nil. Running handlers go on either way. It is nil before Run. See [StoreError].
 func (s *Scheduler) Healthy() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -296,7 +296,7 @@ func (s *script) end() error {
 
 // checkCounts compares the machine's counters with what they count.
 func (s *script) checkCounts() error {
-	var watched, waiting, occupied int
+	var watched, waiting, occupied, repeated int
 	for _, j := range s.m.jobs {
 		for _, r := range j.runs {
 			switch r.state {
@@ -307,12 +307,18 @@ func (s *script) checkCounts() error {
 			case asking, confirming, finishing:
 				waiting++
 			}
+			if r.repeats {
+				repeated++
+			}
 			if r.occupies && !r.live {
 				occupied++
 			}
 		}
 	}
 	occupied += len(s.m.handlers)
+	if n := s.m.health.repeated; n < repeated || n > 0 && s.m.pending == 0 && len(s.m.handlers) == 0 {
+		return fmt.Errorf("the machine counts %d writes that are repeated; it lists %d", n, repeated)
+	}
 	if watched != s.m.recall.watched || occupied != s.m.occupied || waiting > s.m.pending {
 		return fmt.Errorf("the machine counts %d watched, %d occupied, %d pending; it has %d, %d, %d", s.m.recall.watched, s.m.occupied, s.m.pending, watched, occupied, waiting)
 	}

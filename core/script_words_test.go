@@ -27,7 +27,7 @@ func (s *script) do(line string, more []string) error {
 		"wait": s.doWait, "until": s.doUntil, "wall": s.doWall, "suspend": s.doSuspend, "freeze": s.doFreeze,
 		"claim": s.doClaimAnswer, "beat": s.doBeatAnswer, "finish": s.doFinishAnswer, "handler": s.doHandler,
 		"recall": func(w *words) error { return s.doRecallAnswer(w, more) }, "history": func(w *words) error { return s.doHistoryAnswer(w, more) },
-		"add": s.doJob, "remove": s.doRemove, "stop": s.doStop, "leave": s.doLeave,
+		"add": s.doJob, "remove": s.doRemove, "stop": s.doStop, "leave": s.doLeave, "health": s.doHealth,
 	}
 	verb := w.next()
 	do, known := setup[verb]
@@ -215,6 +215,12 @@ func (s *script) doRemove(w *words) error {
 func (s *script) doStop(*words) error {
 	s.m.stop(s.instant)
 	s.turn()
+	return nil
+}
+
+// doHealth shows what Healthy says.
+func (s *script) doHealth(*words) error {
+	s.say("health: %v", s.m.health.err())
 	return nil
 }
 

@@ -147,7 +147,7 @@ func (p *simProcess) noteClaimAnswer(r *run, req *store.ClaimRequest, ans *store
 	case store.VerdictOverlap:
 		v.l.aware(p, ans.Slot)
 	case store.VerdictEarly:
-		v.early[req.Slot] = req.Reason == store.ReasonCatchUp
+		v.early[req.Slot] = true
 	}
 	if req.Reason != store.ReasonTakeover {
 		delete(v.wishes, req.Slot)

@@ -21,8 +21,16 @@ type simLedger struct {
 	open      []*simRun // unfinished, in the order of their first grants
 	ids       map[store.ClaimID]*simAttempt
 	lastEnd   int64 // true time when a run last ended
+	tooEarly  map[simAsker]bool
 
 	historySize int // as the last claim asked
+}
+
+// simAsker asked for a slot as a catch-up, which in truth it is not: the store's clock
+// had not reached it. Perhaps it did not hear so.
+type simAsker struct {
+	p    *simProcess
+	slot int64
 }
 
 type simRun struct {
@@ -68,7 +76,7 @@ type simAttempt struct {
 }
 
 func newSimLedger(w *simWorld, no int) *simLedger {
-	return &simLedger{w: w, no: no, job: w.plan.jobs[no].name, runs: map[int64]*simRun{}, ids: map[store.ClaimID]*simAttempt{}}
+	return &simLedger{w: w, no: no, job: w.plan.jobs[no].name, runs: map[int64]*simRun{}, ids: map[store.ClaimID]*simAttempt{}, tooEarly: map[simAsker]bool{}}
 }
 
 func (a *simAttempt) live(now int64) bool { return a.isOpen && now < a.end }
@@ -142,6 +150,9 @@ func (l *simLedger) claimed(p *simProcess, c *simCall, req *store.ClaimRequest, 
 		justified = l.granted && req.Slot < l.newest && !live
 		if unfinished {
 			l.close(r, now)
+			if r.last().released {
+				r.endedAt = r.last().endedAt // history does not show when what was handed over was closed so
+			}
 		}
 	case store.VerdictExhausted:
 		justified = unfinished && !live && r.counted >= r.max
@@ -154,6 +165,9 @@ func (l *simLedger) claimed(p *simProcess, c *simCall, req *store.ClaimRequest, 
 	case store.VerdictEarly:
 		justified = (r == nil || l.forgotten(r.last())) && req.Slot-now > req.MaxEarly.Milliseconds()
 		l.w.seen.Early++
+		if req.Reason == store.ReasonCatchUp {
+			l.tooEarly[simAsker{p, req.Slot}] = true
+		}
 	}
 	if a := l.ids[req.ID]; a != nil && a.isOpen && !l.forgotten(a) {
 		justified = false // its answer was lost, or this is a copy: it is Won again

@@ -12,7 +12,7 @@ func (l *simLedger) checkGrant(a, before *simAttempt, p *simProcess, now int64) 
 	if a.reason == store.ReasonCatchUp {
 		l.w.seen.CatchUps++
 	}
-	if a.reason == store.ReasonCatchUp && !p.view(l.job).early[a.run.slot] {
+	if a.reason == store.ReasonCatchUp && !l.tooEarly[simAsker{p, a.run.slot}] {
 		if o := l.unfinishedAt(a.run.slot); o != nil && a.skip {
 			l.fail(ruleSkipped, a.run.slot, "%s catches it up, but slot %s was unfinished at its time: from %s to %s on the store's clock", p.name, simSlot(o.slot), simSlot(o.firstAt), simSlot(o.endedAt))
 		}

@@ -18,7 +18,7 @@ type simJobView struct {
 
 	skips      []simSkip
 	wishes     map[int64]store.ClaimID // first attempts asked for and not settled
-	early      map[int64]bool          // slots that the store's clock had not reached; true: asked for as a catch-up, which in truth it is not
+	early      map[int64]bool          // slots that the store's clock had not reached
 	settled    int64                   // the newest slot that was answered or skipped
 	catchUps   int                     // slots that it tried to catch up
 	caughtUp   int64                   // the last of them

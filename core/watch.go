@@ -271,8 +271,8 @@ func (m *machine) lookWatching(now instant, r *run) {
 		return
 	}
 	number := r.number
-	m.setState(r, asking)
 	r.ask = ask{id: m.newID(), after: number, reason: store.ReasonTakeover, occupies: r.occupies, until: never}
+	m.setState(r, asking)
 	m.sendClaim(now, r)
 }
 
