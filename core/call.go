@@ -46,6 +46,9 @@ func (c *call[Q, A]) run() {
 		c.unknown("the store ended its goroutine")
 	}()
 	ans, err := c.verb(c.group.ctx, c.req)
+	if err != nil {
+		err = classify(err) // runs the store's code, as the call did
+	}
 	returned = true
 	c.answer(ans, err)
 }

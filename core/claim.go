@@ -115,7 +115,7 @@ func (m *machine) claimAnswered(now instant, r *run, ans store.ClaimAnswer, err 
 func (m *machine) claimFailed(now instant, r *run, err error) {
 	r.lastErr = err
 	m.noteWrites(r)
-	r.unknown = r.unknown || store.IsUnknown(err)
+	r.unknown = r.unknown || classify(err).unknown()
 	if !r.unknown {
 		m.vacate(r) // else it keeps its place: it may have been granted
 	}
@@ -123,7 +123,7 @@ func (m *machine) claimFailed(now instant, r *run, err error) {
 	case m.stopping:
 		m.skip(r, stoppedReason(r), 0)
 		m.drop(r)
-	case errors.Is(err, store.ErrInvalid):
+	case classify(err).invalid():
 		m.skip(r, SkipRefused, 0)
 		m.drop(r)
 	case r.given || r.job.removed:

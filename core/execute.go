@@ -70,9 +70,6 @@ func settle(err error) (settled error) {
 	if err == nil {
 		return nil
 	}
-	if _, ok := err.(*PanicError); ok {
-		return &PanicError{Value: err.(*PanicError).Value, Stack: err.(*PanicError).Stack, text: err.Error()}
-	}
 	defer func() {
 		if v := recover(); v != nil {
 			p := &PanicError{Value: fmt.Sprintf("%T that panics when asked for its text: %v", err, v), Stack: debug.Stack()}
@@ -80,5 +77,8 @@ func settle(err error) (settled error) {
 			settled = p
 		}
 	}()
+	if p, ok := err.(*PanicError); ok { // nil, perhaps: a handler may return one of its own
+		return &PanicError{Value: p.Value, Stack: p.Stack, text: p.Error()}
+	}
 	return &handlerError{err: err, text: err.Error(), timedOut: errors.Is(err, ErrTimeout)}
 }

@@ -134,8 +134,8 @@ func (m *machine) finishAnswered(now instant, r *run, ans store.FinishAnswer, er
 	switch {
 	case err != nil:
 		r.finishErr = err
-		r.finishUnknown = r.finishUnknown || store.IsUnknown(err)
-		if errors.Is(err, store.ErrInvalid) || now.mono >= r.finishUntil {
+		r.finishUnknown = r.finishUnknown || classify(err).unknown()
+		if classify(err).invalid() || now.mono >= r.finishUntil {
 			m.unrecorded(now, r)
 			return
 		}

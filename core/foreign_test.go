@@ -39,6 +39,90 @@ type slowError struct{ delay time.Duration }
 
 func (e slowError) Error() string { time.Sleep(e.delay); return "slow" }
 
+// askedError panics, or takes its time, when it is asked.
+type askedError struct {
+	what  string
+	delay time.Duration
+}
+
+func (e askedError) asked(what string) {
+	if e.what == what {
+		time.Sleep(e.delay)
+		if e.delay == 0 {
+			panic("asked for " + what)
+		}
+	}
+}
+
+func (e askedError) Error() string        { e.asked("Error"); return "no answer" }
+func (e askedError) Is(target error) bool { e.asked("Is"); return target == store.ErrNotApplied }
+func (e askedError) Unwrap() error        { e.asked("Unwrap"); return nil }
+
+// storeOfErrors answers about the job bad with an error.
+type storeOfErrors struct {
+	store.Store
+	err error
+}
+
+func (s storeOfErrors) Claim(ctx context.Context, q store.ClaimRequest) (store.ClaimAnswer, error) {
+	if q.Job == "bad" {
+		return store.ClaimAnswer{}, s.err
+	}
+	return s.Store.Claim(ctx, q)
+}
+
+func (s storeOfErrors) History(ctx context.Context, q store.HistoryRequest) (store.HistoryAnswer, error) {
+	if q.Job == "bad" {
+		return store.HistoryAnswer{}, s.err
+	}
+	return s.Store.History(ctx, q)
+}
+
+// TestStoresErrorIsForeignCode: what the methods of a store's error do happens on the
+// call's goroutine.
+func TestStoresErrorIsForeignCode(t *testing.T) {
+	for name, err := range map[string]error{
+		"nil pointer": (*nilError)(nil), "Error panics": askedError{"Error", 0}, "Is panics": askedError{"Is", 0}, "Unwrap panics": askedError{"Unwrap", 0},
+		"Error is slow": askedError{"Error", 3 * time.Second}, "Is is slow": askedError{"Is", time.Second}, "Unwrap is slow": askedError{"Unwrap", 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var rec events
+				s, e := core.New(storeOfErrors{coretest.NewStore(store.KindLease), err}, core.Options{OnEvent: rec.add, Logger: slog.New(slog.DiscardHandler)})
+				if e != nil {
+					t.Fatal(e)
+				}
+				ticks := 0
+				for job, handler := range map[string]core.Handler{
+					"bad":  func(context.Context, core.Run) error { return nil },
+					"good": func(context.Context, core.Run) error { ticks++; return nil },
+				} {
+					if err := s.Add(core.Job{Name: job, Schedule: core.Every(time.Second), Handler: handler, Timing: core.Timing{Jitter: core.Disabled}}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second+500*time.Millisecond)
+				defer cancel()
+				if err := s.Run(ctx); err != nil {
+					t.Error(err)
+				}
+				if ticks < 10 {
+					t.Errorf("the other job ran %d times in 10 s of one each second", ticks)
+				}
+				skips := 0
+				for _, e := range rec.all {
+					if e, ok := e.(core.Skipped); ok && e.Job == "bad" && e.Err != nil {
+						skips++
+					}
+				}
+				if skips < 5 {
+					t.Errorf("the job that the store has errors for was skipped %d times", skips)
+				}
+			})
+		})
+	}
+}
+
 // TestHandlersErrorIsForeignCode: what an error's methods do happens on the
 // handler's goroutine, and never where leases are renewed.
 func TestHandlersErrorIsForeignCode(t *testing.T) {
@@ -47,6 +131,9 @@ func TestHandlersErrorIsForeignCode(t *testing.T) {
 		want string
 	}{
 		"nil pointer": {(*nilError)(nil), "nilError that panics when asked for its text"},
+		"nil panic":   {(*core.PanicError)(nil), "PanicError that panics when asked for its text"},
+		"own panic":   {&core.PanicError{Value: "of its own"}, "of its own"},
+		"asked":       {askedError{"Is", 0}, "panics when asked"},
 		"slow":        {slowError{8 * time.Second}, "slow"},
 		"plain":       {errors.New("plain"), "plain"},
 	} {

@@ -2,12 +2,9 @@ package core
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/anarchon-go/anarchon/core/store"
 )
 
 // healthState follows whether the store answers, reads (recall, history) apart from
@@ -33,7 +30,7 @@ func (m *machine) heard(now instant, verb string, sent instant, storeNow int64, 
 	if reads {
 		kind = &h.reads
 	}
-	if err != nil && !errors.Is(err, store.ErrInvalid) {
+	if err != nil && !classify(err).invalid() {
 		*kind = err
 		if !h.told {
 			h.told, h.since = true, sent

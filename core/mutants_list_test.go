@@ -115,7 +115,7 @@ var mutants = []mutant{
 		"", "m.cancel(now, r, ErrStopped); m.sendFinish(now, r, m.handOver(), ErrStopped)", ruleReturned},
 	{"stopped-is-failed", "finish.go", "return ⟦m.handOver()⟧, err",
 		"store.Outcome", "store.OutcomeFailed", ruleOutcome},
-	{"finish-is-not-repeated", "finish.go", "if ⟦errors.Is(err, store.ErrInvalid) || now.mono >= r.finishUntil⟧ {",
+	{"finish-is-not-repeated", "finish.go", "if ⟦classify(err).invalid() || now.mono >= r.finishUntil⟧ {",
 		"bool", "true", ruleRepeat},
 	{"unproven-is-lost", "finish.go", "case ⟦r.finishUnknown⟧:",
 		"bool", "false", ruleUnproven},
