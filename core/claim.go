@@ -121,7 +121,7 @@ func (m *machine) claimFailed(now instant, r *run, err error) {
 	}
 	switch {
 	case m.stopping:
-		m.skip(r, stoppedReason(r), 0)
+		m.skip(r, unlessUnknown(r, SkipStopped), 0)
 		m.drop(r)
 	case classify(err).invalid():
 		m.skip(r, SkipRefused, 0)
@@ -219,6 +219,8 @@ func (m *machine) giveUp(now instant, r *run) {
 	switch {
 	case r.unknown:
 		reason = SkipUnknown
+	case r.job.removed:
+		reason = SkipRemoved
 	case r.waiting:
 		reason = SkipCapacity
 	case r.early:

@@ -103,6 +103,7 @@ const (
 	SkipUnknown     SkipReason = "outcome unknown"   // as unreachable, but a claim may have been granted
 	SkipRefused     SkipReason = "refused"           // the store calls the claim invalid
 	SkipStopped     SkipReason = "stopped"           // this instance stops
+	SkipRemoved     SkipReason = "removed"           // the job was removed from this instance
 )
 
 // Skipped: a slot was due and this instance does not run it. Losing a claim to
@@ -114,7 +115,7 @@ type Skipped struct {
 	Reason SkipReason
 	By     time.Duration // late, early: by how much
 	Holder string        // overlap: who holds the run in the way
-	Err    error         // unreachable, unknown, refused: the last error
+	Err    error         // the last error of the claim, if it had one
 }
 
 // ClockJump: the wall clock jumped against the monotonic one: it was stepped, or

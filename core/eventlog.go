@@ -35,7 +35,7 @@ func level(e Event) slog.Level {
 		return slog.LevelWarn
 	case Skipped:
 		switch e.Reason {
-		case SkipOverlap, SkipSuperseded, SkipStopped:
+		case SkipOverlap, SkipSuperseded, SkipStopped, SkipRemoved:
 			return slog.LevelInfo
 		}
 		return slog.LevelWarn

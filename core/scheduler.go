@@ -109,7 +109,8 @@ func (s *Scheduler) Add(j Job) error {
 }
 
 // Remove removes a job: it is not claimed any more by this instance. A handler
-// that runs goes on and ends as usual.
+// that runs goes on and ends as usual; a slot that is due and not granted yet is
+// [Skipped].
 func (s *Scheduler) Remove(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

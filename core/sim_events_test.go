@@ -114,7 +114,7 @@ func (p *simProcess) countSkip(e *Skipped) {
 	*map[SkipReason]*int{
 		SkipLate: &s.SkippedLate, SkipEarly: &s.SkippedEarly, SkipOverlap: &s.SkippedOverlap, SkipSuperseded: &s.SkippedSuperseded,
 		SkipExhausted: &s.SkippedExhausted, SkipCapacity: &s.SkippedCapacity, SkipUnreachable: &s.SkippedUnreachable,
-		SkipUnknown: &s.SkippedUnknown, SkipStopped: &s.SkippedStopped, SkipRefused: new(int),
+		SkipUnknown: &s.SkippedUnknown, SkipStopped: &s.SkippedStopped, SkipRefused: new(int), SkipRemoved: new(int),
 	}[e.Reason]++
 	if e.Reason == SkipRefused {
 		p.w.fail(ruleValid, p.w.now, e.Job, e.Slot, "%s skips it as refused: %v", p.name, e.Err)

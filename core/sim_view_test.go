@@ -69,7 +69,7 @@ func (v *simJobView) skipped(e *Skipped) {
 	case SkipUnreachable, SkipUnknown:
 		v.recoveries++
 		v.expectCaughtUp(e.Last, p.w.now)
-	case SkipOverlap, SkipStopped:
+	case SkipOverlap, SkipStopped, SkipRemoved:
 		return
 	case SkipEarly:
 		if latest := e.Last + v.spec.Timing.MaxLate.Milliseconds(); e.By > 0 && !p.stopping && !v.absent && e.Slot > v.since && p.instant().ms()+e.By.Milliseconds() <= latest {

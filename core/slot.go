@@ -68,11 +68,28 @@ func (m *machine) remove(now instant, name string) {
 	delete(m.jobs, name)
 	j.removed = true
 	m.slots.remove(j)
+	m.skipDue(now, j, SkipRemoved)
 	for i := len(j.runs) - 1; i >= 0; i-- {
-		if r := j.runs[i]; r.state == watching || r.state == asking && !r.inFlight {
+		switch r := j.runs[i]; {
+		case r.state == watching:
+			m.drop(r)
+		case r.state == asking && !r.inFlight:
+			m.skip(r, unlessUnknown(r, SkipRemoved), 0)
 			m.drop(r)
 		}
 	}
+}
+
+// skipDue names the slots that are due and not asked for yet: they are in their jitter.
+func (m *machine) skipDue(now instant, j *job, reason SkipReason) {
+	slot, last, ms := j.slot, j.slot, now.ms()
+	if slot == noSlot || slot > ms || j.find(slot) != nil {
+		return
+	}
+	if j.following != noSlot && j.following <= ms {
+		last = max(m.prev(j, ms), j.following)
+	}
+	m.tell(Skipped{Job: j.spec.Name, Slot: slot, Last: last, Reason: reason})
 }
 
 // plan sets the job's timer for its first slot after the given one.

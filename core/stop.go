@@ -13,12 +13,13 @@ func (m *machine) stop(now instant) {
 	for _, name := range m.jobNames() {
 		j := m.jobs[name]
 		m.slots.remove(j)
+		m.skipDue(now, j, SkipStopped)
 		for i := len(j.runs) - 1; i >= 0; i-- {
 			switch r := j.runs[i]; {
 			case r.state == watching:
 				m.drop(r)
 			case r.state == asking && !r.inFlight:
-				m.skip(r, stoppedReason(r), 0)
+				m.skip(r, unlessUnknown(r, SkipStopped), 0)
 				m.drop(r)
 			case r.state == confirming && !r.beating:
 				m.giveBack(now, r, ErrStopped)
@@ -31,12 +32,12 @@ func (m *machine) stop(now instant) {
 	}
 }
 
-// stoppedReason: a claim that may have been granted must not be called stopped.
-func stoppedReason(r *run) SkipReason {
+// unlessUnknown: a claim that may have been granted must not be called anything else.
+func unlessUnknown(r *run, reason SkipReason) SkipReason {
 	if r.unknown {
 		return SkipUnknown
 	}
-	return SkipStopped
+	return reason
 }
 
 // cancelAll cancels every running handler that was not cancelled yet.
