@@ -119,6 +119,9 @@ func TestRunSlotRefuses(t *testing.T) {
 		{"no handler", core.Job{Name: "job", Schedule: core.Every(time.Hour)}, slot, 1, "handler is nil"},
 		{"a broken rule", core.Job{Name: "job", Schedule: core.Every(time.Hour), Handler: nop, Timing: core.Timing{Jitter: time.Hour}}, slot, 1, "jitter"},
 		{"no slot", good, slot.Add(time.Minute), 1, "2026-03-01T10:01:00Z is no slot of every 1h0m0s; the ones around it are 2026-03-01T10:00:00Z and 2026-03-01T11:00:00Z"},
+		{"too late", good, time.Date(2262, 4, 11, 0, 0, 0, 0, time.UTC), 1, "2262-04-11T00:00:00Z is no slot that a scheduler plans"},
+		{"far too late", good, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), 1, "years 1678 to 2262"},
+		{"too early", good, time.Date(1600, 1, 1, 0, 0, 0, 0, time.UTC), 1, "years 1678 to 2262"},
 		{"attempt 0", good, slot, 0, "attempt is 0"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -194,6 +197,25 @@ func TestNewStorePanics(t *testing.T) {
 		}
 	}()
 	coretest.NewStore(0)
+}
+
+// TestRunSlotWithAShortMaxLate: what is late is the scheduler's matter, not the job's.
+func TestRunSlotWithAShortMaxLate(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var over atomic.Bool
+	defer over.Store(true)
+	for range 4 { // a machine that is so busy that every timer is late
+		go func() {
+			for !over.Load() {
+			}
+		}()
+	}
+	job := core.Job{Name: "job", Schedule: core.Every(time.Hour), Timing: core.Timing{MaxLate: time.Nanosecond, Jitter: core.Disabled}, Handler: func(context.Context, core.Run) error { return nil }}
+	for range 3 {
+		if res, err := coretest.RunSlot(t.Context(), job, slot); err != nil || res.Outcome != store.OutcomeSuccess {
+			t.Fatalf("%+v, %v", res, err)
+		}
+	}
 }
 
 // slow is a schedule on a machine that is busy.

@@ -84,14 +84,29 @@ func addOnly(s *core.Scheduler, job core.Job, only once) error {
 	if err := s.Remove(job.Name); err != nil {
 		return err
 	}
+	if !plannable(only.slot) {
+		return fmt.Errorf("coretest: %s is no slot that a scheduler plans; they are in the years 1678 to 2262", text(only.slot))
+	}
 	if prev := job.Schedule.Prev(only.slot); !prev.Equal(only.slot) {
 		return fmt.Errorf("coretest: %s is no slot of %v; the ones around it are %s and %s", text(only.slot), job.Schedule, text(prev), text(job.Schedule.Next(only.slot)))
 	}
 	job.Schedule = only
 	job.OnUnconfirmed = core.Continue // there is nobody else
 	job.Timing.Jitter, job.Timing.CatchUp = core.Disabled, core.Disabled
+	job.Timing.MaxLate = time.Hour // however slow this machine is
 	job.Timing.Lease, job.Timing.Heartbeat = time.Second, 200*time.Millisecond
 	return s.Add(job)
+}
+
+// plannable reports whether a clock of nanoseconds can show the day before the slot and
+// the day after it.
+func plannable(slot time.Time) bool {
+	for _, days := range []int{-1, 1} {
+		if at := slot.AddDate(0, 0, days); !time.Unix(0, at.UnixNano()).Equal(at) {
+			return false
+		}
+	}
+	return true
 }
 
 func text(t time.Time) string {
