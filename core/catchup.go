@@ -88,6 +88,10 @@ func (m *machine) historyAnswered(now instant, j *job, ans store.HistoryAnswer, 
 		return
 	}
 	if err != nil {
+		if classify(err).invalid() { // as it would be again
+			m.tellRefused(j, "history", err)
+			return
+		}
 		j.fresh = true // the store's return is a reason to look again
 		return
 	}

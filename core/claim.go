@@ -124,8 +124,7 @@ func (m *machine) claimFailed(now instant, r *run, err error) {
 		m.skip(r, unlessUnknown(r, SkipStopped), 0)
 		m.drop(r)
 	case classify(err).invalid():
-		m.skip(r, SkipRefused, 0)
-		m.drop(r)
+		m.claimRefused(now, r)
 	case r.given || r.job.removed:
 		m.giveUp(now, r)
 	default:
@@ -172,9 +171,21 @@ func (m *machine) refused(now instant, r *run, ans store.ClaimAnswer) {
 	default:
 		// A verdict of a newer protocol: not a grant, and not to be asked again.
 		r.lastErr = errors.New("the store answered a verdict that this version does not know: " + ans.Verdict.String())
-		m.skip(r, SkipRefused, 0)
-		m.drop(r)
+		m.claimRefused(now, r)
 	}
+}
+
+// claimRefused ends a claim that the store does not take, or answers with nonsense.
+func (m *machine) claimRefused(now instant, r *run) {
+	if r.reason == store.ReasonTakeover { // no skip tells of it
+		m.tellRefused(r.job, "claim", r.lastErr)
+	}
+	if r.unknown { // one before it may have been granted
+		m.giveUp(now, r)
+		return
+	}
+	m.skip(r, SkipRefused, 0)
+	m.drop(r)
 }
 
 // tooEarly asks again when the store's clock reaches the slot, within this

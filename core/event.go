@@ -138,7 +138,9 @@ type Paused struct {
 
 // StoreError: the store began to fail or to refuse calls, all of them or one kind:
 // reads (recall, history) or writes (claim, heartbeat, finish). It is reported once,
-// until [StoreBack].
+// until [StoreBack]. A takeover, or a question for a job's history, that the store calls
+// invalid is reported besides, once for each job: the service and the plugin do not fit
+// together, and the job is not taken over, or not caught up.
 type StoreError struct {
 	During string // the verb
 	Err    error

@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +16,8 @@ type healthState struct {
 	told          bool    // StoreError was, and StoreBack was not
 	since         instant // the first call that failed was sent then
 	repeated      int     // runs with a write that failed and is to be sent again
+
+	refused map[refusal]struct{} // told of
 }
 
 // err returns why the store is not healthy, or nil.
@@ -30,7 +33,8 @@ func (m *machine) heard(now instant, verb string, sent instant, storeNow int64, 
 	if reads {
 		kind = &h.reads
 	}
-	if err != nil && !classify(err).invalid() {
+	// An invalid claim is the claim's fault; a recall has nothing that could be wrong.
+	if err != nil && (verb == "recall" || !classify(err).invalid()) {
 		*kind = err
 		if !h.told {
 			h.told, h.since = true, sent
@@ -56,12 +60,28 @@ func (m *machine) heard(now instant, verb string, sent instant, storeNow int64, 
 	h.told = false
 	down := now.since(h.since)
 	m.tell(StoreBack{Down: down})
-	if m.leases() && down > m.recall.beat {
+	if m.leases() && down > m.recall.beats.least {
 		// As at start: other instances may have died, and slots may have been
 		// missed, while the store was away.
 		m.recall.sweepNow(now)
 	}
 }
+
+// tellRefused tells once that the store does not do something for a job that every store
+// does, and that nobody would miss: a takeover, or to read its history.
+func (m *machine) tellRefused(j *job, verb string, err error) {
+	what := refusal{j.spec.Name, verb}
+	if _, told := m.health.refused[what]; told {
+		return
+	}
+	if m.health.refused == nil {
+		m.health.refused = make(map[refusal]struct{})
+	}
+	m.health.refused[what] = struct{}{}
+	m.tell(StoreError{During: verb, Err: fmt.Errorf("job %q: %w", j.spec.Name, err)})
+}
+
+type refusal struct{ job, verb string }
 
 // noteWrites counts a run whose write failed, as long as it is to be sent again; also
 // one that is in no job's list any more.
@@ -181,7 +201,7 @@ func (m *machine) noticePause(now instant) {
 	}
 	pause := time.Duration(now.mono - c.expected)
 	c.expected = 0
-	lease := m.recall.period
+	lease := m.recall.leases.least
 	if !m.leases() || lease == 0 || lease >= 3*pause || pause < 2*c.paused {
 		return
 	}
@@ -222,10 +242,10 @@ func (m *machine) noteSkew(now, sent instant, storeNow int64) {
 }
 
 func (m *machine) shortestMaxLate() time.Duration {
-	if m.recall.maxLate == 0 {
+	if m.recall.maxLates.least == 0 {
 		return defaultMaxLate
 	}
-	return m.recall.maxLate
+	return m.recall.maxLates.least
 }
 
 // noteFingerprint compares this instance's schedule with that of the instance

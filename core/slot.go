@@ -67,6 +67,7 @@ func (m *machine) remove(now instant, name string) {
 	}
 	delete(m.jobs, name)
 	j.removed = true
+	m.recall.removeJob(&j.spec.Timing)
 	m.slots.remove(j)
 	m.skipDue(now, j, SkipRemoved)
 	for i := len(j.runs) - 1; i >= 0; i-- {

@@ -18,28 +18,28 @@ type watch struct {
 // sweep); while any run is watched, once a heartbeat those of the watched jobs.
 type recallState struct {
 	watched  int // runs in state watching
-	period   time.Duration
-	beat     time.Duration // the shortest heartbeat of a job
-	sweepAt  int64         // monotonic
-	beatAt   int64         // monotonic
+	leases   shortest
+	beats    shortest // heartbeats
+	maxLates shortest
+	sweepAt  int64 // monotonic
+	beatAt   int64 // monotonic
 	inFlight bool
 	sweeping bool // the recall in flight is a sweep
 	again    bool // and another one was asked for since
 	sent     instant
 	tries    int
-	maxLate  time.Duration // the shortest of a job
 }
 
 func (s *recallState) addJob(t *Timing) {
-	if s.period == 0 || t.Lease < s.period {
-		s.period = t.Lease
-	}
-	if s.beat == 0 || t.Heartbeat < s.beat {
-		s.beat = t.Heartbeat
-	}
-	if s.maxLate == 0 || t.MaxLate < s.maxLate {
-		s.maxLate = t.MaxLate
-	}
+	s.leases.add(t.Lease)
+	s.beats.add(t.Heartbeat)
+	s.maxLates.add(t.MaxLate)
+}
+
+func (s *recallState) removeJob(t *Timing) {
+	s.leases.remove(t.Lease)
+	s.beats.remove(t.Heartbeat)
+	s.maxLates.remove(t.MaxLate)
 }
 
 // sweepNow asks for a sweep. One that is in flight does not do: it may not name
@@ -79,7 +79,7 @@ func (m *machine) recallIfDue(now instant) {
 	if s.sweeping {
 		s.again = false
 	}
-	m.emit(action{kind: doRecall, names: m.recallNames(s.sweeping), timeout: min(max(s.beat, time.Second), 10*time.Second)})
+	m.emit(action{kind: doRecall, names: m.recallNames(s.sweeping), timeout: min(max(s.beats.least, time.Second), 10*time.Second)})
 }
 
 // recallNames are the jobs to recall; nil stands for all of the namespace.
@@ -115,18 +115,18 @@ func (m *machine) recallAnswered(now instant, ans store.UnfinishedAnswer, err er
 	s.inFlight = false
 	if err != nil {
 		s.tries++
-		s.beatAt = now.mono + int64(m.backoff(s.tries, s.beat))
+		s.beatAt = now.mono + int64(m.backoff(s.tries, s.beats.least))
 		if s.sweeping {
 			s.sweepAt = s.beatAt
 		}
 		return
 	}
 	s.tries = 0
-	s.beatAt = max(s.sent.mono+int64(s.beat), now.mono)
+	s.beatAt = max(s.sent.mono+int64(s.beats.least), now.mono)
 	// A sweep whose answer says that the store is back need not be repeated.
 	swept := s.sweeping && !asked
 	if swept {
-		s.sweepAt, s.again = max(s.sent.mono+int64(s.period), now.mono), false
+		s.sweepAt, s.again = max(s.sent.mono+int64(s.leases.least), now.mono), false
 	}
 	if m.stopping {
 		return
@@ -205,7 +205,7 @@ func (m *machine) watchRun(now instant, r *run, number int, holder string, left 
 		r.watched = now
 		if m.recall.watched == 1 {
 			// The first run to watch: what was known a moment ago is enough.
-			m.recall.beatAt = now.mono + int64(m.recall.beat)
+			m.recall.beatAt = now.mono + int64(m.recall.beats.least)
 		}
 	}
 	r.holder, r.number = holder, number
