@@ -112,6 +112,7 @@ func TestSimulationKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	played := 0
 	for line := range strings.Lines(string(text)) {
 		line, _, _ = strings.Cut(line, "#")
 		if strings.TrimSpace(line) == "" {
@@ -124,6 +125,10 @@ func TestSimulationKept(t *testing.T) {
 		if w := simulate(r.plan()); w.broken != nil {
 			t.Errorf("%v\n%s", r, w.story())
 		}
+		played++
+	}
+	if played == 0 {
+		t.Error("no simulation is kept")
 	}
 }
 

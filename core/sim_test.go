@@ -71,10 +71,11 @@ func TestSimulation(t *testing.T) {
 		if w.broken == nil {
 			return true
 		}
-		story := w.story()
-		if *mutantOn < 0 {
-			r, story = r.shrink()
+		if *mutantOn >= 0 {
+			t.Errorf("seed %d breaks %q", seed, w.broken.rule)
+			return w.broken.rule != mutantRule()
 		}
+		r, story := r.shrink()
 		t.Errorf("seed %d, made short: -sim.replay=%q\n%s", seed, r, story)
 		return false
 	})
