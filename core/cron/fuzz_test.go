@@ -24,7 +24,9 @@ func FuzzParse(f *testing.F) {
 	locs := loadAll(f, fuzzZones)
 	f.Fuzz(func(t *testing.T, expr string, zone uint8, unix int64) {
 		loc := locs[int(zone)%len(locs)]
+		callOff := hurry("parsing %q", expr)
 		s, err := cron.Parse(expr, loc)
+		callOff()
 		if err != nil {
 			var parseErr *cron.ParseError
 			if s != nil || !errors.As(err, &parseErr) || parseErr.Column < 1 || parseErr.Column > len(parseErr.Expr)+1 || parseErr.Msg == "" || parseErr.Hint == "" {

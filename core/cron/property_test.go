@@ -1,6 +1,7 @@
 package cron_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -19,9 +20,17 @@ var _ interface {
 	String() string
 } = (*cron.Schedule)(nil)
 
+// hurry ends the test, with what it was about, if it is not called off in time. What it watches takes microseconds.
+func hurry(format string, about ...any) (callOff func()) {
+	const most = 5 * time.Second
+	timer := time.AfterFunc(most, func() { panic(fmt.Sprintf("longer than %v: "+format, append([]any{most}, about...)...)) })
+	return func() { timer.Stop() }
+}
+
 // checkSchedule asserts what holds for every schedule and every time.
 func checkSchedule(t *testing.T, s *cron.Schedule, at time.Time) {
 	t.Helper()
+	defer hurry("%s at %s", s, at)()
 	const far = 40 * 366 * 24 * time.Hour
 	next := s.Next(at)
 	if next.IsZero() {
