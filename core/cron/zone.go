@@ -1,7 +1,9 @@
 package cron
 
 import (
+	"hash/maphash"
 	"runtime"
+	"slices"
 	"sort"
 	"sync"
 	"time"
@@ -48,11 +50,37 @@ func zoneOf(loc *time.Location) *zone {
 	if z, ok := zones.Load(key); ok {
 		return z.(*zone)
 	}
-	z, loaded := zones.LoadOrStore(key, newZone(loc))
+	z, loaded := zones.LoadOrStore(key, shared(newZone(loc)))
 	if !loaded {
 		runtime.AddCleanup(loc, func(k weak.Pointer[time.Location]) { zones.Delete(k) }, key)
 	}
 	return z.(*zone)
+}
+
+// tables finds a table by its hash, so that equal locations share one: each call of time.LoadLocation gives another, and a table
+// takes up to some 40 KB.
+var (
+	tables    sync.Map // uint64 -> weak.Pointer[zone]
+	tableSeed = maphash.MakeSeed()
+)
+
+// shared gives the table that is equal to z and in use, or z.
+func shared(z *zone) *zone {
+	var h maphash.Hash
+	h.SetSeed(tableSeed)
+	for _, g := range z.segments {
+		maphash.WriteComparable(&h, g)
+	}
+	key := h.Sum64()
+	if p, ok := tables.Load(key); ok {
+		if o := p.(weak.Pointer[zone]).Value(); o != nil && o.horizon == z.horizon && slices.Equal(o.segments, z.segments) {
+			return o
+		}
+	}
+	p := weak.Make(z)
+	tables.Store(key, p)
+	runtime.AddCleanup(z, func(p weak.Pointer[zone]) { tables.CompareAndDelete(key, p) }, p)
+	return z
 }
 
 func newZone(loc *time.Location) *zone {

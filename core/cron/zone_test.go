@@ -85,6 +85,38 @@ func TestZonesAreForgotten(t *testing.T) {
 	}
 }
 
+// TestEqualZonesShareATable: each call of LoadLocation gives another location.
+func TestEqualZonesShareATable(t *testing.T) {
+	load := func(name string) *Schedule {
+		loc, err := time.LoadLocation(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return MustParse("30 2 * * *", loc)
+	}
+	a, b, other := load("Europe/Athens"), load("Europe/Athens"), load("Europe/Helsinki")
+	if a.loc == b.loc || a.zone != b.zone {
+		t.Errorf("locations %p and %p have the tables %p and %p", a.loc, b.loc, a.zone, b.zone)
+	}
+	if a.zone == other.zone {
+		t.Error("Athens and Helsinki have one table")
+	}
+	// The table outlives the first of its locations, and goes with the last.
+	kept := weak.Make(a.zone)
+	a, other = nil, nil
+	runtime.GC()
+	if kept.Value() == nil || b.zone != kept.Value() {
+		t.Error("the table of a location in use is gone")
+	}
+	runtime.KeepAlive(b)
+	b = nil
+	for deadline := time.Now().Add(10 * time.Second); kept.Value() != nil; runtime.Gosched() {
+		if runtime.GC(); time.Now().After(deadline) {
+			t.Fatal("the table is still there")
+		}
+	}
+}
+
 // TestCalendar compares the calendar with package time.
 func TestCalendar(t *testing.T) {
 	for day := -800000; day < 800000; day += 1 + day&3 {
