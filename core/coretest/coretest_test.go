@@ -190,6 +190,43 @@ func TestStore(t *testing.T) {
 	}
 }
 
+// TestClock: an instance and its store go by clocks that the test sets; the instance says
+// that they differ.
+func TestClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		theirs := coretest.NewClock(time.Now())
+		skews := make(chan core.ClockSkew, 1)
+		s, err := core.New(coretest.NewStore(store.KindLease, coretest.WithClock(theirs)), core.Options{
+			Logger: slog.New(slog.DiscardHandler),
+			OnEvent: func(e core.Event) {
+				if e, ok := e.(core.ClockSkew); ok {
+					skews <- e
+				}
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Add(core.Job{Name: "job", Schedule: core.Every(time.Hour), Handler: func(context.Context, core.Run) error { return nil }}); err != nil {
+			t.Fatal(err)
+		}
+		theirs.Set(time.Now().Add(30 * time.Second))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := s.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		select {
+		case e := <-skews:
+			if e.By.Round(time.Second) != 30*time.Second {
+				t.Errorf("the clocks differ by %v", e.By)
+			}
+		default:
+			t.Error("nobody says that the clocks differ")
+		}
+	})
+}
+
 func TestNewStorePanics(t *testing.T) {
 	defer func() {
 		if recover() == nil {

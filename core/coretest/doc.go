@@ -31,6 +31,10 @@
 //
 // Virtual time begins at midnight of 2000-01-01, UTC, and moves only while every
 // goroutine of the test waits for another, a timer or a channel; a handler that
-// waits for the network stops it. A clock that differs from the store's is tested
-// with [core.Options.Now].
+// waits for the network stops it.
+//
+// # Clocks
+//
+// A [Clock] is one that the test sets: the store's ([WithClock]), to let a lease end or
+// to be off, or an instance's ([core.Options.Now]), to differ from the store's.
 package coretest

@@ -20,15 +20,23 @@ type Store struct {
 var _ store.Store = (*Store)(nil)
 
 // NewStore returns an empty store of the kind, on the wall clock (in a synctest
-// bubble: on its clock). It panics if the kind is none.
-func NewStore(kind store.Kind) *Store {
+// bubble: on its clock) unless [WithClock] gives it another. It panics if the kind is
+// none.
+func NewStore(kind store.Kind, options ...Option) *Store {
+	var o model.Options
 	switch kind {
 	case store.KindLease:
-		return &Store{st: model.New(model.Options{})}
 	case store.KindClaimOnly:
-		return &Store{st: model.New(model.Options{ClaimOnly: &model.ClaimOnly{}})}
+		o.ClaimOnly = &model.ClaimOnly{}
+	default:
+		panic(fmt.Sprintf("coretest: %v is no kind of store; use store.KindLease or store.KindClaimOnly", kind))
 	}
-	panic(fmt.Sprintf("coretest: %v is no kind of store; use store.KindLease or store.KindClaimOnly", kind))
+	for _, option := range options {
+		if option.apply != nil {
+			option.apply(&o)
+		}
+	}
+	return &Store{st: model.New(o)}
 }
 
 // SetDown takes the store away from its instances, or gives it back. While it is
