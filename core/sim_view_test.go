@@ -65,6 +65,9 @@ func (v *simJobView) skipped(e *Skipped) {
 	v.settled = max(v.settled, e.Last)
 	delete(v.wishes, e.Slot)
 	p.w.note(simEntry{who: p.name, what: "skips it: {text} {err}", job: e.Job, slot: e.Slot, text: string(e.Reason), err: e.Err})
+	if v.absent {
+		return // removed here: it is the others' now
+	}
 	switch e.Reason {
 	case SkipUnreachable, SkipUnknown:
 		v.recoveries++
@@ -72,7 +75,7 @@ func (v *simJobView) skipped(e *Skipped) {
 	case SkipOverlap, SkipStopped, SkipRemoved:
 		return
 	case SkipEarly:
-		if latest := e.Last + v.spec.Timing.MaxLate.Milliseconds(); e.By > 0 && !p.stopping && !v.absent && e.Slot > v.since && p.instant().ms()+e.By.Milliseconds() <= latest {
+		if latest := e.Last + v.spec.Timing.MaxLate.Milliseconds(); e.By > 0 && !p.stopping && e.Slot > v.since && p.instant().ms()+e.By.Milliseconds() <= latest {
 			p.w.fail(ruleReached, p.w.now, e.Job, e.Last, "%s gives it up as %v early; max late is %v", p.name, e.By, v.spec.Timing.MaxLate)
 		}
 	case SkipCapacity:
