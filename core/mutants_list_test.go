@@ -143,6 +143,8 @@ var mutants = []mutant{
 		"bool", "false", "TestScripts/writes-fail-and-reads-work"},
 	{"given-up-fails-for-ever-where-nothing-reads", "health.go", "if ⟦h.repeated == 0⟧ {\n\t\th.writes = nil\n\t}\n}",
 		"bool", "false", "TestScripts/claim-only-health"},
+	{"reads-fail-for-ever-where-nothing-reads", "health.go", "⟦h.reads = nil⟧\n\tif h.repeated",
+		"", "", "TestScripts/health-without-jobs"},
 	{"answer-tells-of-the-listed-runs-only", "health.go", "repeats = ⟦r.beatErr != nil && m.renews(r) || r.finishErr != nil⟧",
 		"bool", "!r.job.removed && (r.beatErr != nil && m.renews(r) || r.finishErr != nil)", "TestScripts/removed-and-locked"},
 	{"recall-that-is-refused-is-health", "health.go", "(⟦verb == \"recall\"⟧ || ",
